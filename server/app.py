@@ -40,7 +40,7 @@ from server.http.limits import Counters, ProcessCounters
 from server.http.pipeline import common_headers, pipeline
 from server.http.playground import STORE_KEY, OfferedStore
 from server.http.routes import add_routes, route_policies
-from server.http.script_address import ScriptAddress
+from server.http.script_address import add_spellings
 from server.openapi import page
 
 COUNTERS = web.AppKey("counters", Counters)
@@ -75,8 +75,9 @@ def create_app(
     app[REQUEST_CACHE] = RequestCache()
 
     app[HEALTH].add_routes(app)
-    add_routes(app, facade_routes() if routes is None else routes)
-    app.router.register_resource(ScriptAddress(app.router))
+    declared = facade_routes() if routes is None else list(routes)
+    add_routes(app, declared)
+    add_spellings(app.router, (route.path for route in declared))
     if not settings.compiled_reads:
         query_compiler.set_enabled(False)
     answer_limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)

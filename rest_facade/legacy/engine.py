@@ -25,6 +25,7 @@ from rest_facade.legacy.reshape import (
     RenameMessage,
     body_parser,
     check_required,
+    dialect_body_parser,
     dialect_renderer,
     is_cscart,
     message_renamer,
@@ -235,7 +236,7 @@ def _write_handler(
     resource: Resource, operation: FacadeOperation, *, is_new: bool, show: FacadeOperation | None = None
 ) -> Handler:
     fields = (*resource.single_fields, *resource.input_fields)
-    parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
+    parser, rename = dialect_body_parser(fields), message_renamer(fields, resource.message_terms)
     renderer = dialect_renderer(resource, single=True)
     parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
     number = resource.number_field.name if show is not None else ""
@@ -253,7 +254,7 @@ def _write_handler(
             # It may be a record that was read, or hold parts of one.
             record = await _read_record(request, resource, scope, show, renderer(scope), body)
             body = body if record is None else _changes(resource, body, record)
-        values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
+        values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parser(scope))(body)
         if "vendor_id" in request.match_info:
             values["vendor_id"] = request.match_info["vendor_id"]
         variables = {"input": values, **record_variables(resource, request, body)}
@@ -262,7 +263,7 @@ def _write_handler(
         except NotFound as error:
             raise _not_found_error(resource, request, body, error) from error
         status = 200 if ids.pop(ALREADY_EXISTS, False) or not is_new else 201
-        return json_response(render_ids(scope, ids), status=status)
+        return json_response(render_ids(scope, ids, resource), status=status)
 
     return write
 
@@ -303,10 +304,11 @@ def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]
     return {name: value for name, value in body.items() if name not in absent} | defaults
 
 
-def render_ids(scope: Scope, ids: Mapping[str, Any]) -> Record:
+def render_ids(scope: Scope, ids: Mapping[str, Any], resource: Resource | None = None) -> Record:
     """Render the ids of a written record: decimal strings, in CS-Cart's dialect JSON integers; other members stay."""
     if is_cscart(scope):
-        return dict(ids)
+        fields = () if resource is None else resource.fields
+        return {**ids, **{field.name: ids[field.cscart_id] for field in fields if field.cscart_id}}
     return {name: str(value) if isinstance(value, int) else value for name, value in ids.items()}
 
 

@@ -91,6 +91,9 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
         status=201,
         body=request_body("email", email=STRING),
             ),
+    ("GET", "/api/version"): RouteDocs(
+        "Retrieve the version of CS-Cart whose API this is, in its dialect", object_schema(Version=STRING)
+    ),
     ("POST", "/api/vendor_login"): RouteDocs(
         "Sign in to the vendor app",
         object_schema(token=STRING, ttl=INTEGER, user_id=ID, company_id=ID, expires_at=UNIX_TIME),
@@ -218,7 +221,7 @@ _COMBINATION = OperationResult(
     include=tuple(field.name for field in COMBINATIONS.fields),
     name="ProductCombination",
 )
-_COMBINATION_IDS = named("WrittenCombination", object_schema(combination_id=WRITTEN_ID, combination_hash=STRING))
+_COMBINATION_IDS = named("WrittenCombination", object_schema(combination_id=WRITTEN_ID, combination_hash=WRITTEN_ID))
 _NEW_COMBINATION = InputRecord("NewProductCombination", input_members(COMBINATIONS.fields), ("combination",))
 _COMBINATIONS: dict[RouteKey, RouteDocs] = {
     ("GET", _BASE): RouteDocs(

@@ -26,7 +26,7 @@ from rest_facade.legacy.engine import (
 )
 from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import envelope, query_parser
-from rest_facade.legacy.reshape import body_parser, check_required, message_renamer, record_renderer
+from rest_facade.legacy.reshape import body_parser, check_required, dialect_renderer, message_renamer
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
 from rest_facade.legacy.resources.images import PAIR, PAIR_INPUT, parse_pair, render_pair
 from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS, FREIGHT_FIELDS
@@ -67,7 +67,7 @@ COMBINATIONS = Resource(
         id_field("combination_id"),
         RecordField("product_id", ID),
         RecordField("product_code", TEXT, "sku", "sku"),
-        RecordField("combination_hash", RAW),
+        RecordField("combination_hash", RAW, cscart_id="combination_id"),
         RecordField("combination", CHOICES, "choices"),
         RecordField("amount", BIGINT, "stock", "stock"),
         RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
@@ -83,9 +83,7 @@ COMBINATIONS = Resource(
     default_sort=("position", "asc"),
 )
 
-_render = record_renderer(
-    [field for field in COMBINATIONS.fields if field.name != "image_pairs"], prepare=_build_image_pair
-)
+_renderer = dialect_renderer(COMBINATIONS)
 _parse = body_parser(COMBINATIONS.fields)
 _rename = message_renamer(COMBINATIONS.fields, COMBINATIONS.message_terms)
 _parse_list_query = query_parser(COMBINATIONS)
@@ -115,7 +113,7 @@ def _list_handler(operation: FacadeOperation, numbers: FacadeOperation) -> Handl
         scope = authorize_entity(request, COMBINATIONS, VIEW, operation)
         query = _parse_list_query(request.rel_url.raw_query_string, scope)
         query.is_keyed = False
-        product = request.match_info["product_id"]
+        product, render = request.match_info["product_id"], _renderer(scope)
         query.filter["product_id"] = [product]
         size = {"per_page": 0} if is_large(query) else {}
         data = await execute(scope, operation, {**query.variables, "product_id": product, **size})
@@ -123,9 +121,9 @@ def _list_handler(operation: FacadeOperation, numbers: FacadeOperation) -> Handl
             raise NotFound("product")
         if is_large(query):
             variables = {"product_id": product}
-            return await stream_list(request, scope, large_list, query, variables, _render, COMBINATIONS.name)
+            return await stream_list(request, scope, large_list, query, variables, render, COMBINATIONS.name)
         page: Record = {"items": [], "total": 0} if query.matches_nothing else data["page"]
-        rows = [_render(row) for row in page["items"]]
+        rows = [render(row) for row in page["items"]]
         return json_response(envelope(COMBINATIONS, scope, query, rows, page["total"]))
 
     return list_combinations
@@ -139,7 +137,7 @@ def _show_handler(operation: FacadeOperation) -> Handler:
         records = (await execute(scope, operation, {"filter": filters}))["records"]
         if not records:
             raise NotFound(COMBINATIONS.display_name)
-        return json_response(_render(records[0]))
+        return json_response(_renderer(scope)(records[0]))
 
     return show
 
@@ -156,7 +154,7 @@ def _create_handler(operation: FacadeOperation) -> Handler:
             errors = error.details.get("errors") or [{"message": error.message}]
             message = "; ".join(_rename(error["message"]) for error in errors)
             raise ValidationFailed(message, fields=error.fields) from error
-        return json_response(render_ids(scope, ids), status=201)
+        return json_response(render_ids(scope, ids, COMBINATIONS), status=201)
 
     return create
 
@@ -179,7 +177,7 @@ def _batch_handler(operation: FacadeOperation) -> Handler:
             if not errors and not refused:
                 raise
             raise _batch_error([*refused, *map(_rename_error, errors)]) from error
-        return json_response({"combinations": [render_ids(scope, ids) for ids in created]}, status=201)
+        return json_response({"combinations": [render_ids(scope, ids, COMBINATIONS) for ids in created]}, status=201)
 
     return create
 

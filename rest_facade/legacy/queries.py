@@ -12,7 +12,14 @@ from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES, InvalidValue
 from rest_facade.legacy.reshape import is_cscart
-from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
+from rest_facade.legacy.resource import (
+    CombinedFilter,
+    QueryFilter,
+    Record,
+    RecordField,
+    Resource,
+    in_cscart_dialect,
+)
 from rest_facade.legacy.value_types import ValueType
 
 DEFAULT_SIZE = 10
@@ -72,12 +79,14 @@ def query_parser(resource: Resource) -> ParseQuery:
     The last occurrence of a repeated parameter wins; `name[]=a&name[]=b` matches either value. Unknown and empty parameters are
     ignored; an invalid value (unknown code, wrong type) matches nothing (docs/reference/legacy.md#filters).
     """
-    filters = dict(_single_filters(resource))
+    fields = (*resource.detail_fields, *resource.fields)
+    contract, cscart = (dict(_single_filters(columns, resource)) for columns in (fields, in_cscart_dialect(fields)))
     groups = [group for group in resource.filters if isinstance(group, CombinedFilter)]
 
     def parse(raw: str, scope: Scope) -> ListQuery:
         parameters = parse_query(raw)
-        size = _cscart_page_size(parameters) if is_cscart(scope) else _page_size(parameters)
+        page_size, filters = (_cscart_page_size, cscart) if is_cscart(scope) else (_page_size, contract)
+        size = page_size(parameters)
         page = 1 if size == ALL_RECORDS else page_number(parameters)
         query = ListQuery(page, size, *_sort(resource, parameters))
         for name, value in parameters.items():
@@ -174,8 +183,8 @@ def _sort(resource: Resource, parameters: Mapping[str, Any]) -> tuple[str | None
 # --- Filters -----------------------------------------------------------------------------------------------------------------
 
 
-def _single_filters(resource: Resource) -> Iterable[tuple[str, _Filter]]:
-    for column in (*resource.detail_fields, *resource.fields):
+def _single_filters(fields: Iterable[RecordField], resource: Resource) -> Iterable[tuple[str, _Filter]]:
+    for column in fields:
         name, value_type = column.filter_name or "", column.value_type
         if (name or column.constant is not None) and column.name not in _RESERVED:
             yield (

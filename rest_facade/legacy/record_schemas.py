@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kernel.json_schema import array, one_of
+from kernel.json_schema import STRING, array, one_of
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.value_types import Parse, ValueType
@@ -24,15 +24,18 @@ def record_members(fields: Iterable[RecordField]) -> Mapping[str, Any]:
 
 
 def optional_names(fields: Iterable[RecordField]) -> tuple[str, ...]:
-    """Return the fields that not every caller sees."""
-    return tuple(field.name for field in fields if field.permission is not None)
+    """Return the fields that not every caller sees, or that some records don't have."""
+    return tuple(field.name for field in fields if field.permission is not None or field.cscart_absent)
 
 
 def _schema_of(field: RecordField) -> Any:
     schema, cscart = field.value_type.schema, field.cscart_type.schema if field.cscart_type is not None else None
     if schema is None and field.value_type.render is not None:
         raise TypeError(f"the value type of {field.name} has a renderer and no schema")
-    if cscart is None or cscart == schema:
+    if cscart is None:
+        return schema
+    schema = schema or STRING
+    if cscart == schema:
         return schema
     if schema.get("type") == cscart.get("type") == "array":
         return array(one_of(schema["items"], cscart["items"]))

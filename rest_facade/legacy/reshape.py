@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
 from kernel.record_conversion import RecordConversion, RecordHook
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from rest_facade.legacy.resource import RecordField, Resource, Values
+from rest_facade.legacy.resource import RecordField, Resource, Values, in_cscart_dialect
 from rest_facade.legacy.value_types import ABSENT
 
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
@@ -62,10 +62,34 @@ def dialect_renderer(resource: Resource, *, single: bool = False) -> DialectRend
     """Build the conversions of a resource's records in both dialects: those of lists, or the `single` ones."""
     fields, complete = (resource.single_fields, resource.complete) if single else (resource.fields, None)
     contract = record_renderer(fields, prepare=resource.prepare, complete=complete)
-    if all(field.cscart_type is None for field in fields):
+    complete_cscart = _complete_in_cscart(fields, (resource.cscart_complete or complete) if single else None)
+    if complete_cscart is complete and all(field.cscart_type is None for field in fields):
         return DialectRenderer(contract, contract)
-    of_cscart = [replace(field, value_type=field.cscart_type or field.value_type) for field in fields]
-    return DialectRenderer(contract, record_renderer(of_cscart, prepare=resource.prepare, complete=complete))
+    cscart = record_renderer(in_cscart_dialect(fields), prepare=resource.prepare, complete=complete_cscart)
+    return DialectRenderer(contract, cscart)
+
+
+def _complete_in_cscart(fields: Iterable[RecordField], complete: RecordHook | None) -> RecordHook | None:
+    """Return what runs last on a record in CS-Cart's dialect: `complete`, and what concerns whole fields."""
+    described = tuple(fields)
+    absent = [field.name for field in described if field.cscart_absent == "always"]
+    absent_if_empty = [field.name for field in described if field.cscart_absent == "empty"]
+    ids = {field.name: field.cscart_id for field in described if field.cscart_id}
+    if not (absent or absent_if_empty or ids):
+        return complete
+
+    def complete_whole(record: dict[str, Any]) -> None:
+        if complete is not None:
+            complete(record)
+        for name in absent:
+            del record[name]
+        for name in absent_if_empty:
+            if not record[name]:
+                del record[name]
+        for name, id_name in ids.items():
+            record[name] = record[id_name]
+
+    return complete_whole
 
 
 def body_parser(fields: Iterable[RecordField]) -> ParseBody:
@@ -97,6 +121,13 @@ def body_parser(fields: Iterable[RecordField]) -> ParseBody:
         return result
 
     return parse
+
+
+def dialect_body_parser(fields: Iterable[RecordField]) -> Callable[[Scope], ParseBody]:
+    """Build the function that returns the parser of bodies in the store's dialect."""
+    described = tuple(fields)
+    contract, cscart = body_parser(described), body_parser(in_cscart_dialect(described))
+    return lambda scope: cscart if is_cscart(scope) else contract
 
 
 def check_required(body: Values, required: Iterable[str], fields: Iterable[RecordField] = ()) -> None:

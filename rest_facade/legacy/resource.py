@@ -7,8 +7,8 @@ in which a field's `name`, its key in the record, is the alias of its `source`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 from kernel.scope import Scope
 from kernel.text import singular
@@ -35,9 +35,11 @@ class RecordField:
     `input_path` is the path it sets in the GraphQL input (`price_cents`, `billing_address.city`); without it the field is read-only.
     `filter_name` is the GraphQL filter for an equal value; without it the field is not filterable. `label` replaces the name in error
     messages. `parent_object` is an object of the body that may also contain the field, and takes precedence. `permission` names the
-    entry of `Resource.permissions` required to see and filter by the field. `cscart_type` is the value type in records of CS-Cart's
-    dialect, where it differs. `constant` is the value in every record, in the record's form, of a field that no operation reads;
-    filtered by, it matches every record or none.
+    entry of `Resource.permissions` required to see and filter by the field. `constant` is the value in every record, in the record's form,
+    of a field that no operation reads; filtered by, it matches every record or none.
+
+    In CS-Cart's dialect: `cscart_type` is the value type where it differs (of what it doesn't define, that of `value_type`),
+    `cscart_absent` says in which records the field is absent, `cscart_id` names the id whose value the field has.
     """
 
     name: str
@@ -49,6 +51,8 @@ class RecordField:
     permission: str | None = None
     source: str | None = ""
     cscart_type: ValueType | None = None
+    cscart_absent: Literal["", "empty", "always"] = ""
+    cscart_id: str = ""
     constant: str | None = None
 
     @property
@@ -64,6 +68,31 @@ class RecordField:
         source = self.value
         guard = f" @include(if: ${self.permission})" if self.permission else ""
         return f"{source if source.partition(' ')[0] == self.name else f'{self.name}: {source}'}{guard}"
+
+
+def in_cscart_dialect(fields: Iterable[RecordField]) -> tuple[RecordField, ...]:
+    """Return the fields as they are read, written and filtered by in CS-Cart's dialect."""
+    described = tuple(fields)
+    filters = {field.name: field.filter_name for field in described}
+    return tuple(
+        replace(
+            field,
+            value_type=field.value_type
+            if field.cscart_type is None
+            else _override(field.value_type, field.cscart_type),
+            filter_name=filters[field.cscart_id] if field.cscart_id and field.filter_name else field.filter_name,
+        )
+        for field in described
+    )
+
+
+def _override(value_type: ValueType, cscart: ValueType) -> ValueType:
+    return replace(
+        cscart,
+        parse=cscart.parse or value_type.parse,
+        parse_filter=cscart.parse_filter or value_type.parse_filter,
+        multiple=value_type.multiple,
+    )
 
 
 _SUFFIXES = {"id": "number", "ids": "numbers", "at": "unix"}
@@ -160,8 +189,9 @@ class Resource:
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
     required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent).
     `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
-    ones, for which `extra_selection` selects further GraphQL fields. `coupled` fields have their meaning together: if a record sent back
-    changes one, the others count as changed. `complete_update` completes a body's changes from the current record.
+    ones (in CS-Cart's dialect `cscart_complete`, where it differs), for which `extra_selection` selects further GraphQL fields. `coupled`
+    fields have their meaning together: if a record sent back changes one, the others count as changed. `complete_update` completes a
+    body's changes from the current record.
 
     Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort` (default: the first, ascending), and
     `default_order` of a sort requested without one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
@@ -191,6 +221,7 @@ class Resource:
     message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
+    cscart_complete: Callable[[Record], None] | None = None
     extra_selection: str = ""
     coupled: tuple[tuple[str, ...], ...] = ()
     complete_update: Callable[[Record, Record], Record] | None = None

@@ -18,6 +18,7 @@ from rest_facade.legacy import (
     product_combinations,
     quotes,
     sign_in_keys,
+    version,
 )
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import NestedList, Resource
@@ -39,7 +40,7 @@ _ACTIONS: Mapping[str, tuple[str, str, Callable[[Resource, FacadeOperation], Han
     "set": ("PUT", "", engine.body_handler),
     "ask": ("POST", "", engine.body_handler),
 }
-_MANUAL_ROUTES = (auth_tokens, notifications, sign_in_keys)
+_MANUAL_ROUTES = (auth_tokens, notifications, sign_in_keys, version)
 
 
 def all_routes() -> list[Route]:

@@ -246,6 +246,12 @@ def code(table: CodeTable) -> ValueType:
     return ValueType(parse=parse, parse_filter=lambda text: codes.parse_code(text, table), echoes_parsed=True)
 
 
+def code_name(table: CodeTable) -> ValueType:
+    """Describe a code whose long name is shown."""
+    names = {each: table.name(each) for each in table.codes}
+    return replace(code(table), render=names.__getitem__, echoes_parsed=False, schema=STRING)
+
+
 def open_code(table: CodeTable) -> ValueType:
     """Describe a code table that stores can extend; `domain` checks whether a single-letter code exists."""
     base = code(table)
@@ -317,6 +323,10 @@ def parse_id(value: Any, label: str) -> Any:
 ID = ValueType(render=str, parse=parse_id, parse_filter=str, schema=schemas.ID, body_schema=schemas.ID_INPUT)
 
 
+PARENT_ID = replace(ID, parse=lambda value, label: None if value is False else parse_id(value, label))
+"""The parent in a tree; `false` means none in CS-Cart's dialect."""
+
+
 def as_list(value: Any) -> list[Any]:
     """Return the items of a list, of PHP's map with numeric keys, or of a single value."""
     if isinstance(value, Mapping):
@@ -349,12 +359,17 @@ def _unix_to_rfc3339(text: str) -> str:
 UNIX_TIME = ValueType(render=str, parse_filter=_unix_to_rfc3339, schema=schemas.UNIX_TIME)
 
 
-def _iso_to_rfc3339(text: str) -> str:
+def iso_datetime(text: str) -> datetime:
+    """Parse an ISO 8601 time, in UTC if it has no offset."""
     try:
         moment = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
-        return format_rfc3339(moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC))
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidValue(f"the time is {repr_value(text)}; expected ISO 8601") from error
+
+
+def _iso_to_rfc3339(text: str) -> str:
+    return format_rfc3339(iso_datetime(text))
 
 
 ISO_TIME = ValueType(parse_filter=_iso_to_rfc3339)

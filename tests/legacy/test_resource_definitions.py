@@ -262,6 +262,7 @@ def test_the_routes_are_those_of_the_reference():
         ("POST", "credit_score"),
         ("POST", "auth"),
         ("POST", "auth_tokens"),
+        ("GET", "version"),
         ("POST", "vendor_login"),
         ("PUT", "vendor_login"),
         ("POST", "vendor_signup"),

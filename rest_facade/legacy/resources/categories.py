@@ -13,7 +13,7 @@ CATEGORIES = Resource(
     fields=(
         id_field("category_id"),
         RecordField("category", types.TEXT, "name", "name"),
-        RecordField("parent_id", types.ID, "parent_id", "parent_id"),
+        RecordField("parent_id", types.ID, "parent_id", "parent_id", cscart_type=types.PARENT_ID),
         RecordField("status", types.code(CATEGORY_STATUSES), "status", "status"),
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("product_count", types.BIGINT, filter_name="product_count"),

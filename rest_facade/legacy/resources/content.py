@@ -52,7 +52,7 @@ PAGES = Resource(
     privilege_area="content",
     fields=(
         id_field("page_id"),
-        RecordField("parent_id", types.ID, "parent_id", "parent_id"),
+        RecordField("parent_id", types.ID, "parent_id", "parent_id", cscart_type=types.PARENT_ID),
         # `page` is the pagination parameter, so titles are searched with `q` (docs/reference/legacy.md#filters).
         RecordField("page", types.TEXT, "name"),
         RecordField("page_type", types.code(PAGE_TYPES), "type", "type"),
@@ -80,7 +80,7 @@ BLOCKS = Resource(
         *same_names(types.TEXT, "type", "name"),
         RecordField("properties", types.OBJECT, "properties"),
         RecordField("content", types.OBJECT, "content"),
-        RecordField("status", _SWITCH_STATUS, "status", "status"),
+        RecordField("status", _SWITCH_STATUS, "status", "status", cscart_absent="always"),
         _LANG_CODE,
         STORE_OWNED,
     ),

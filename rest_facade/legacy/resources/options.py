@@ -318,7 +318,7 @@ COMBINATIONS = Resource(
     results=dict.fromkeys(("create", "update"), "combination_hash: hash combination_id: number"),
     unwrapped=True,
     fields=(
-        RecordField("combination_hash", types.TEXT, filter_name="hash"),
+        RecordField("combination_hash", types.TEXT, filter_name="hash", cscart_id="combination_id"),
         id_field("combination_id"),
         RecordField("product_id", types.ID, "product_id", "product_id"),
         RecordField("product_code", types.TEXT, "sku", "sku"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from kernel import clock
@@ -28,7 +29,7 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import rows_type, selected_record
-from rest_facade.legacy.reshape import record_renderer
+from rest_facade.legacy.reshape import is_cscart, record_renderer
 from rest_facade.legacy.resource import Record, RecordField, selection_of
 from rest_facade.legacy.resources.images import PAIR, render_pair
 from rest_facade.legacy.resources.taxes import TAX_RATE
@@ -318,7 +319,7 @@ def _render_points(record: Record) -> Record:
 
 
 _GROUP_LINE = named(
-    "OrderGroupLine", {"allOf": [{"$ref": "#/components/schemas/OrderLine"}, object_schema(main_pair=PAIR)]}
+    "OrderGroupLine", {"allOf": [{"$ref": "#/components/schemas/OrderLine"}, optional_members(main_pair=PAIR)]}
 )
 PRODUCT_GROUPS = types.added(
     array(
@@ -343,6 +344,15 @@ def complete_order(record: Record) -> None:
     record["points_info"] = _render_points(record)
 
 
+def complete_cscart_order(record: Record) -> None:
+    """Complete an order in CS-Cart's dialect, where a line without an image has no `main_pair`."""
+    complete_order(record)
+    for group in record["product_groups"]:
+        for line in group["products"].values():
+            if not line["main_pair"]:
+                del line["main_pair"]
+
+
 def _groups(record: Record, images: list[Record]) -> list[Record]:
     pairs = {str(line["number"]): render_pair(line["picture"]) for line in images}
     groups: dict[str, Record] = {}
@@ -358,11 +368,14 @@ def _groups(record: Record, images: list[Record]) -> list[Record]:
 # --- Filters -----------------------------------------------------------------------------------------------------------------
 
 _CUSTOM = "custom"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY = timedelta(hours=23, minutes=59, seconds=59)
 
 
 def parse_period(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
     """Parse `period` and, alone or with `custom`, `time_from` and `time_to`; raises ValidationFailed for an unreadable one."""
-    begin, end = (_time_bound(parameters, name) for name in ("time_from", "time_to"))
+    takes_dates = is_cscart(scope)
+    begin, end = (_time_bound(parameters, name, takes_dates=takes_dates) for name in ("time_from", "time_to"))
     period = parameters.get("period", [_CUSTOM])[-1]
     span: TimeRange | None = clock.period_range(period, scope.now, begin, end)
     if span is None:
@@ -371,12 +384,16 @@ def parse_period(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str,
     return {name: bound.isoformat() for name, bound in bounds if bound is not None}
 
 
-def _time_bound(parameters: Mapping[str, list[str]], name: str) -> datetime | None:
+def _time_bound(parameters: Mapping[str, list[str]], name: str, *, takes_dates: bool) -> datetime | None:
     if name not in parameters:
         return None
+    text = parameters[name][-1]
     try:
-        return types.unix_datetime(parameters[name][-1])
+        if takes_dates and not text.strip().isdecimal():
+            moment = types.iso_datetime(text)
+            # A day is included whole.
+            return moment + _DAY if name == "time_to" and _DATE.fullmatch(text.strip()) else moment
+        return types.unix_datetime(text)
     except InvalidValue as error:
-        raise ValidationFailed(
-            f"{name} is {repr_value(parameters[name][-1])}; expected Unix seconds", field=name
-        ) from error
+        expected = "Unix seconds or ISO 8601" if takes_dates else "Unix seconds"
+        raise ValidationFailed(f"{name} is {repr_value(text)}; expected {expected}", field=name) from error

@@ -89,6 +89,7 @@ ORDERS = Resource(
         "number": "address",
     },
     complete=parts.complete_order,
+    cscart_complete=parts.complete_cscart_order,
     coupled=(("user_id", "firstname", "lastname", "email", "phone"),),
     complete_update=_complete_update,
     extra_selection=f"{parts.ADDRESSES} {parts.POINTS_SOURCE} delivery_time",

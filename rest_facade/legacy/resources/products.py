@@ -39,7 +39,7 @@ PRODUCTS = Resource(
         RecordField("company_name", types.TEXT, filter_name="vendor_name"),
         RecordField("category_ids", types.IDS, "category_ids", "category_id", cscart_type=types.INTEGER_IDS),
         RecordField("main_category", types.ID, "category_id", "main_category_id", cscart_type=types.INTEGER_ID),
-        RecordField("main_pair", IMAGE, "main_image", source="main_image { ...LegacyPicture }"),
+        RecordField("main_pair", IMAGE, "main_image", source="main_image { ...LegacyPicture }", cscart_absent="empty"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("updated_timestamp", types.UNIX_TIME, filter_name="updated_at"),
         RecordField("weight", types.WEIGHT, "weight_grams", "weight_grams"),
