@@ -39,7 +39,11 @@ _MAX_HOST = 255
 _UUID_LENGTH = 36
 _uuid_in = lru_cache(maxsize=4_096)(parse_uuid)
 
-_BY_HOST = "select t.* from store_hosts h join tenants t on t.id = h.store_id where h.host = $1"
+_BY_HOST = """
+select t.*, case when h.is_redirected then
+    (select p.host from store_hosts p where p.store_id = h.store_id and p.is_primary) end as primary_host
+from store_hosts h join tenants t on t.id = h.store_id where h.host = $1
+"""
 _BY_ID = "select * from tenants where public_id = $1"
 
 _resolvers: WeakSet[CachedStoreResolver] = WeakSet()
@@ -49,6 +53,7 @@ _resolvers: WeakSet[CachedStoreResolver] = WeakSet()
 class _CachedStore:
     store: Store | None
     expires_at: float
+    primary_host: str | None = None
 
 
 class CachedStoreResolver:
@@ -82,6 +87,12 @@ class CachedStoreResolver:
             store = await self._at_own_host(name, header, public=public)
         check_store_open(store, allow_maintenance=allow_maintenance)
         return store
+
+    async def primary_host(self, host: str) -> str | None:
+        """Return the host to which browsers are redirected from this one, None where they aren't."""
+        name = parse_host(host)
+        entry = await self._find_entry(name, _BY_HOST) if name is not None and name not in self._shared else None
+        return entry.primary_host if entry is not None else None
 
     def is_shared(self, host: str) -> bool:
         """Return whether stores share the address and `X-Tenant-ID` distinguishes them."""
@@ -123,21 +134,22 @@ class CachedStoreResolver:
         return store
 
     async def _find(self, name: str | UUID, sql: str) -> Store | None:
+        return (await self._find_entry(name, sql)).store
+
+    async def _find_entry(self, name: str | UUID, sql: str) -> _CachedStore:
         entry = self._stores.find(name) or self._absent.find(name)
         if entry is not None and entry.expires_at > time.monotonic():
-            return entry.store
+            return entry
         generation = self.generation
         row = await database.fetchrow(sql, name)
+        seconds = ABSENT_CACHE_SECONDS if row is None else CACHE_SECONDS
         store = None if row is None else build_store(row)
+        entry = _CachedStore(store, time.monotonic() + seconds, row and row.get("primary_host"))
         if generation == self.generation:  # else the row may be stale already
-            self._cache(name, store)
-        return store
-
-    def _cache(self, name: str | UUID, store: Store | None) -> None:
-        cache, other_cache = (self._absent, self._stores) if store is None else (self._stores, self._absent)
-        other_cache.drop(name)
-        seconds = ABSENT_CACHE_SECONDS if store is None else CACHE_SECONDS
-        cache.keep(name, _CachedStore(store, time.monotonic() + seconds))
+            cache, other_cache = (self._absent, self._stores) if store is None else (self._stores, self._absent)
+            other_cache.drop(name)
+            cache.keep(name, entry)
+        return entry
 
 
 async def invalidate_store(store_id: int) -> None:

@@ -1,7 +1,7 @@
-"""Create stores, change their name, currency, settings and status, and assign their hosts.
+"""Create stores, change their name, currency, settings and status; their hosts are in `domain.hosts`.
 
-Every change notifies the processes that cache stores (`invalidate_store`) in its transaction. Creating a store, its status and its hosts
-are operations of the platform: they use `cross_store_connection` and are called by the command line. Name, currency and settings belong
+Every change notifies the processes that cache stores (`invalidate_store`) in its transaction. Creating a store and its status are
+operations of the platform: they use `cross_store_connection` and are called by the command line. Name, currency and settings belong
 to the store and use its scope (docs/reference/shared.md#store-resolution).
 """
 
@@ -16,13 +16,14 @@ from uuid import UUID
 import orjson
 
 from auth.secrets import decrypt, encrypt
-from auth.store_resolution import CHANNEL, build_store, invalidate_store, parse_host
+from auth.store_resolution import build_store, invalidate_store
 from domain import store_logo
+from domain.hosts import assign_hosts, notify_changed, parse_store_host
 from domain.media.images import read_image
 from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting, stored_names
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
-from kernel.errors import Conflict, RuleViolation, TenantNotFound, ValidationFailed
+from kernel.errors import RuleViolation, TenantNotFound
 from kernel.fields import (
     InputField,
     InputValues,
@@ -40,7 +41,6 @@ from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import (
     CrossStoreConnection,
-    UniqueViolation,
     cross_store_connection,
     execute,
     fetchrow,
@@ -79,7 +79,6 @@ _FIND = "SELECT * FROM tenants WHERE id = $1 OR public_id = $2"
 _SET_STATUS = """
 UPDATE tenants SET status = $2, maintenance_message = coalesce($3, maintenance_message), is_read_only = $4 WHERE id = $1 RETURNING *
 """
-_ADD_HOST = "INSERT INTO store_hosts (host, store_id) VALUES ($1, $2)"
 _SETTINGS = "SELECT settings::text FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
 _SAVE_SETTINGS = "UPDATE tenants SET settings = $2::text::jsonb WHERE id = $1"
 _SAVE_STORE = """
@@ -112,7 +111,7 @@ async def create_store(values: InputValues, *, hosts: Iterable[str] = (), public
     another store has.
     """
     columns = read_fields({**STORE_FIELDS, **_STATUS}, values, creating=True)
-    names = [_parse_required_host(host) for host in hosts]
+    names = [parse_store_host(host) for host in hosts]
     secret = secrets.token_urlsafe(_GATEWAY_SECRET_BYTES)
     async with cross_store_connection() as platform, platform.transaction():
         row = await platform.fetchrow(
@@ -125,8 +124,8 @@ async def create_store(values: InputValues, *, hosts: Iterable[str] = (), public
             encrypt(GATEWAY_PURPOSE, secret.encode()),
         )
         assert row is not None  # INSERT … RETURNING returns its row
-        await _add_hosts(platform, row["id"], names)
-        await _notify_changed(platform, row["id"])
+        await assign_hosts(platform, row["id"], names)
+        await notify_changed(platform, row["id"])
     return NewStore(build_store(row), secret)
 
 
@@ -151,7 +150,7 @@ async def change_status(
         row = await platform.fetchrow(_SET_STATUS, store.id, columns["status"], message, read_only)
         if row is None:
             raise TenantNotFound()
-        await _notify_changed(platform, store.id)
+        await notify_changed(platform, store.id)
     return build_store(row)
 
 
@@ -160,44 +159,12 @@ async def suspend(reference: object) -> Store:
     return await change_status(reference, SUSPENDED)
 
 
-async def add_host(reference: object, host: str) -> Store:
-    """Add a host to a store; raises Conflict if another store has it."""
-    name = _parse_required_host(host)
-    async with cross_store_connection() as platform, platform.transaction():
-        store = await _find(platform, reference)
-        await _add_hosts(platform, store.id, [name])
-        await _notify_changed(platform, store.id)
-    return store
-
-
 async def _find(platform: CrossStoreConnection, reference: object) -> Store:
     number, public_id = split_reference(reference)
     row = await platform.fetchrow(_FIND, number, public_id)
     if row is None:
         raise TenantNotFound()
     return build_store(row)
-
-
-async def _add_hosts(platform: CrossStoreConnection, store_id: int, names: Iterable[str]) -> None:
-    for name in names:
-        try:
-            await platform.execute(_ADD_HOST, name, store_id)
-        except UniqueViolation as error:
-            raise Conflict(f"the address {name} is in use", reason="host_taken") from error
-
-
-async def _notify_changed(platform: CrossStoreConnection, store_id: int) -> None:
-    # NOTIFY is sent at commit, to this process too.
-    await platform.execute("SELECT pg_notify($1, $2)", CHANNEL, str(store_id))
-
-
-def _parse_required_host(host: str) -> str:
-    name = parse_host(host)
-    if name is None:
-        raise ValidationFailed(
-            f"host is {repr_value(host)}; expected a name such as shop.example.com", field="host", code="host_invalid"
-        )
-    return name
 
 
 # --- Operations of the store -------------------------------------------------------------------------------------------------

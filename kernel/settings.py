@@ -164,6 +164,13 @@ class Settings:
     trusted_proxies: tuple[IPNetwork, ...] = _setting(
         (), NETWORKS, "The proxies whose X-Forwarded-For is trusted.", unset="none"
     )
+    internal_secret: str | None = _setting(
+        None,
+        SECRET,
+        "What a proxy on another machine sends to /internal/hosts/allowed (docs/deploy.md#hosts-and-certificates).",
+        unset="only callers on this machine may ask",
+        secret=True,
+    )
     ip_rate: int = _setting(6_000, RATE, "Requests per minute from one client address (IPv6: one /64); 0 for no limit.")
     failed_auth_rate: int = _setting(
         120,

@@ -9,14 +9,15 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain import stores
+from domain import hosts, stores
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from resolvers.mutation_helpers import rename_fields
 from resolvers.results import linked
 from schema.fields import root_field
+from schema.inputs import provided_fields
 from schema.scalars import JSON
-from schema.types.stores import StoreInput, StoreObject
+from schema.types.stores import READ_SETTINGS, StoreHostInput, StoreHostObject, StoreInput, StoreObject
 
 _ANYBODY = Access(anonymous=True, note="The data is public; settings need `view_settings`.")
 _WRITE = Access(privileges=("manage_settings",))
@@ -31,6 +32,11 @@ class StoreQueries:
     async def store(self, info: Info) -> StoreObject:
         """Return the current store."""
         return _store_row(info, info.context.scope)
+
+    @root_field(READ_SETTINGS)
+    async def store_hosts(self, info: Info) -> list[StoreHostObject]:
+        """Return the hosts of the store and those that it asked for, the primary one first; it can ask for 50."""
+        return linked(info, await hosts.find_hosts(info.context.scope))  # type: ignore[no-any-return]
 
 
 @strawberry.type
@@ -61,6 +67,32 @@ class StoreMutations:
         scope = info.context.scope
         await stores.set_gateway_secret(scope, secret)
         return _store_row(info, scope)
+
+    @root_field(_WRITE)
+    async def store_host_add(self, info: Info, host: str) -> StoreHostObject:
+        """Ask for a host, and return what proves that the store controls it; then call `store_host_verify`."""
+        return await _host_row(info, await hosts.claim_host(info.context.scope, host))
+
+    @root_field(_WRITE, calls_out=True)
+    async def store_host_verify(self, info: Info, host: str) -> StoreHostObject:
+        """Look for the proof of a host; requests with its name are then the store's within 5 seconds, in every process."""
+        return await _host_row(info, await hosts.verify_host(info.context.scope, host))
+
+    @root_field(_WRITE, calls_out=True)
+    async def store_host_update(self, info: Info, host: str, input: StoreHostInput) -> StoreHostObject:
+        """Make a verified host the primary one, or let browsers be redirected from it."""
+        changes = {"is_primary": None, "is_redirected": None, **provided_fields(input)}
+        return await _host_row(info, await hosts.update_host(info.context.scope, host, **changes))
+
+    @root_field(_WRITE, calls_out=True)
+    async def store_host_remove(self, info: Info, host: str) -> list[StoreHostObject]:
+        """Give up a host, or one that the store asked for; return those that remain."""
+        await hosts.remove_host(info.context.scope, host)
+        return linked(info, await hosts.find_hosts(info.context.scope))  # type: ignore[no-any-return]
+
+
+async def _host_row(info: Info, name: str) -> Any:
+    return linked(info, [await hosts.find_host(info.context.scope, name)])[0]
 
 
 async def reload_store(scope: Scope) -> Scope:

@@ -25,6 +25,7 @@ from server.http import (
     graphql_sockets,
     graphql_streams,
     graphql_view,
+    host_checks,
     limits,
     media_files,
     media_uploads,
@@ -86,6 +87,7 @@ def create_app(
     page.add_routes(app)
     example_storefront.add_routes(app, settings, store_resolver)
     authorization_metadata.add_routes(app, settings)
+    host_checks.add_routes(app, settings, store_resolver)
     bulk_files.add_routes(app)
     media_uploads.add_routes(app)
     media_files.add_routes(app, has_public_storage=settings.media_public)

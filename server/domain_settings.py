@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from domain import storage
+from domain import hosts, storage
 from domain.bulk import configuration
 from domain.mails import order_mails
 from domain.media import addresses, uploads
@@ -16,7 +16,8 @@ from server.demo import DEMO_STORE_ID
 
 
 def configure_domain(settings: Settings) -> None:
-    """Set the storage, limits of uploads and bulk operations, addresses of media files, links of mails, and the gateways of payments."""
+    """Set the storage, limits of uploads and bulk operations, shared hosts, addresses of media files, links of mails, and the gateways."""
+    hosts.configure(settings.shared_hosts)
     storage.configure(storage.open_storage(settings.storage_address))
     addresses.configure(settings.public_url, settings.media_url)
     uploads.configure(settings.media_store_upload_bytes)

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
@@ -19,6 +20,7 @@ from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
 from server import mail_page
+from server.authorization_metadata import own_address
 from server.domain_settings import shows_example_storefront
 from server.http.authentication import StoreResolver
 from server.http.html_pages import config_script, html_page, page_headers, style_source
@@ -71,6 +73,9 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
             return _respond(request, _plain_page("pt-BR", error.message, ""), _PLAIN_HEADERS, status=503)
         if not shows_example_storefront(settings, store):
             raise web.HTTPNotFound
+        primary = await store_resolver.primary_host(host)
+        if primary is not None:
+            raise _redirection(request, settings, primary)
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:
             return web.Response(status=503, text=NOT_BUILT)
@@ -85,6 +90,14 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
     app.router.add_get("/", home)
     for path in PATHS:
         app.router.add_get(path, shop)
+
+
+def _redirection(request: web.Request, settings: Settings, host: str) -> web.HTTPMovedPermanently:
+    """Return the redirection of a page to the same page at another host, with the scheme and port of the request."""
+    own = urlsplit(own_address(request, settings))
+    port = f":{own.port}" if own.port else ""
+    location = f"{own.scheme}://{host}{port}{request.rel_url}"
+    return web.HTTPMovedPermanently(location, headers={hdrs.CACHE_CONTROL: "public, max-age=3600"})
 
 
 async def storefront_key(store: Store) -> str:

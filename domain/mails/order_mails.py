@@ -70,7 +70,9 @@ LEFT JOIN payment_methods p ON p.tenant_id = $1 AND p.id = o.payment_method_id
 LEFT JOIN shipping_methods s ON s.tenant_id = $1 AND s.id = o.shipping_method_id
 ORDER BY t.id
 """
-_HOST = "SELECT host FROM store_hosts WHERE store_id = $1 ORDER BY host LIKE '%.localhost', host LIMIT 1"
+_HOST = (
+    "SELECT host FROM store_hosts WHERE store_id = $1 ORDER BY is_primary DESC, host LIKE '%.localhost', host LIMIT 1"
+)
 _SHIPMENT = """
 SELECT o.id, o.public_id, o.user_id, o.email, o.firstname, o.currency, s.status, s.carrier, s.tracking_number, s.shipping_name,
     (SELECT json_agg(json_build_object('name', l.product_name, 'quantity', sl.quantity, 'options', l.options) ORDER BY l.position, l.id)

@@ -30,9 +30,9 @@ _ADDRESS = re.compile(
 )
 _IMAGE_URL = re.compile(r"\[image:(\w+)\.(\w+)\]")
 _EXTENSION = "coalesce(substring({type} from '^image/([a-z0-9]+)$'), 'bin')"
-_HOST = (
-    "(SELECT h.host FROM store_hosts h WHERE h.store_id = {tenant} ORDER BY h.host LIKE '%.localhost', h.host LIMIT 1)"
-)
+_HOST = """(
+    SELECT h.host FROM store_hosts h WHERE h.store_id = {tenant} ORDER BY h.is_primary DESC, h.host LIKE '%.localhost', h.host LIMIT 1
+)"""
 _STORE = "(SELECT o.public_id FROM tenants o WHERE o.id = {tenant})"
 
 

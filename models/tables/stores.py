@@ -8,6 +8,7 @@ from tortoise.models import Model
 
 from kernel.clock import now
 from kernel.ids import uuid7
+from models.tables.base import StoreModel
 
 
 class Tenant(Model):
@@ -34,13 +35,28 @@ class Tenant(Model):
 
 
 class StoreHost(Model):
-    """A host name of a store, in lower case without the port."""
+    """A host name of a store, in lower case without the port.
+
+    Links use the primary one; browsers that ask for a page of the example storefront are redirected to it from one that `is_redirected`.
+    """
 
     host = fields.CharField(primary_key=True, max_length=253)
     store_id = fields.BigIntField()
+    verified_at = fields.DatetimeField(default=now)
+    is_primary = fields.BooleanField(default=False)
+    is_redirected = fields.BooleanField(default=False)
 
     class Meta:
         table = "store_hosts"
+
+
+class StoreHostClaim(StoreModel, table="store_host_claims"):
+    """A host that the store asked for and has not proved to control; `error` is why the last look found no proof."""
+
+    host = fields.CharField(max_length=253)
+    token = fields.TextField()
+    error = fields.TextField(default="")
+    created_at = fields.DatetimeField(default=now)
 
 
 class PlatformUser(Model):

@@ -33,6 +33,39 @@ class StoreObject:
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
 
 
+@object_type("StoreHostProof", access=INHERITED)
+class StoreHostProofObject:
+    """What proves that the store controls a host: a TXT record, or a file at the host. One of them is enough."""
+
+    record_name: str = output_field("The name of the TXT record.")
+    url: str = output_field("The address of the file.")
+    value: str = output_field("The text of the record, and the content of the file.")
+
+
+@object_type("StoreHost", access=Access(privileges=("view_settings",)))
+class StoreHostObject:
+    """A host of the store, or one that it asked for and has not proved to control. Readable by administrators with `view_settings`."""
+
+    host: str = output_field("The name, in lower case.")
+    verified_at: DateTime | None = output_field(
+        "Since when requests with this name are the store's; null until it is proved."
+    )
+    is_primary: bool = output_field("Whether links in mails and of images use the name.")
+    is_redirected: bool = output_field(
+        "Whether browsers are redirected to the primary host from the pages of this one."
+    )
+    proof: StoreHostProofObject | None = output_field("What proves the control of the name; null once it is verified.")
+    error: str = output_field("Why the last look found no proof; empty if there was none.")
+
+
+@input_type
+class StoreHostInput:
+    """Changes to a host."""
+
+    is_primary: bool | None = optional_field("Whether it is the primary host; the one before it is so no longer.")
+    is_redirected: bool | None = optional_field("Whether browsers are redirected from it to the primary host.")
+
+
 @input_type
 class StoreInput:
     """Changes to the store."""

@@ -64,6 +64,7 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
     """
     import auth
     from auth import hash_keys
+    from domain import hosts
     from models import migrate
     from server.database import connection_pools, database_location
     from server.secret_key import with_secret_key
@@ -79,6 +80,7 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
         await _reject_pending_migrations(location)
         async with connection_pools(settings, location):
             auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
+            hosts.configure(settings.shared_hosts)
             await hash_keys.load()
             collect_rarely()
             yield CommandContext(settings, location)

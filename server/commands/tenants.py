@@ -1,4 +1,4 @@
-"""`vitrine tenant`: create, list, suspend, resume, maintain, move and delete stores."""
+"""`vitrine tenant`: create, list, suspend, resume, maintain, move and delete stores; their hosts are in `hosts`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from server.commands import hosts
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
@@ -44,6 +45,7 @@ def add(commands: Any) -> None:
         subparser.set_defaults(status=status, message=None, read_only=subparser is read_only)
         add_json_option(subparser, _set_status)
     _add_moves(tenant_commands)
+    hosts.add(tenant_commands)
     for subparser in (maintenance, read_only):
         subparser.add_argument("--message", metavar="TEXT", help="message for customers instead of the default")
 
@@ -87,7 +89,6 @@ async def _create(args: argparse.Namespace) -> None:
 
     settings = read_settings()
     async with open_context(settings):
-        store_admin.reject_shared_hosts(args.host, settings.shared_hosts)
         owner = _read_owner(args)
         new = await stores.create_store({"name": args.name, "currency": args.currency.upper()}, hosts=args.host)
         created = await store_admin.find_store(str(new.store.public_id))

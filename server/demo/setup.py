@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain import stores
+from domain import hosts, stores
 from kernel.clock import now
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
@@ -74,7 +74,7 @@ async def set_up_demo(settings: Settings, location: DatabaseLocation, *, reset: 
         created: list[str] = []
         results: dict[str, tuple[Store, dict[str, Credentials]]] = {}
         for demo in STORES:
-            store = await _ensure_store(settings, demo)
+            store = await _ensure_store(demo)
             results[demo.key] = store, await _ensure_data(settings, location, demo, store, reset=reset, created=created)
         platform_user = await credentials.renew_platform_user()
         output = {
@@ -88,17 +88,16 @@ async def set_up_demo(settings: Settings, location: DatabaseLocation, *, reset: 
     return DemoResult(output, tuple(created))
 
 
-async def _ensure_store(settings: Settings, demo: DemoStore) -> Store:
+async def _ensure_store(demo: DemoStore) -> Store:
     """Return the store, created if missing, with its host and status."""
     existing = {entry.store.public_id: entry for entry in await store_admin.list_stores()}.get(demo.public_id)
     if existing is None:
-        store_admin.reject_shared_hosts([demo.host], settings.shared_hosts)
         new = await stores.create_store({"name": demo.name}, hosts=[demo.host], public_id=demo.public_id)
         store = new.store
     else:
         store = existing.store
         if demo.host not in existing.hosts:
-            await stores.add_host(store.id, demo.host)
+            await hosts.add_host(store.id, demo.host)
     if store.status != demo.status or (demo.message and store.maintenance_message != demo.message):
         store = await stores.change_status(store.id, demo.status, message=demo.message)
     return store

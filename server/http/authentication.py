@@ -46,6 +46,10 @@ class StoreResolver(Protocol):
         """Return whether several stores share the address."""
         ...
 
+    async def primary_host(self, host: str) -> str | None:
+        """Return the host to which browsers are redirected from this one, if they are."""
+        ...
+
 
 class Authenticate(Protocol):
     """Authenticate a request's credential (`auth.schemes.authenticate`)."""

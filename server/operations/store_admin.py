@@ -13,7 +13,7 @@ from domain import stores
 from domain.people import accounts
 from domain.people.accounts import UserRef
 from kernel.clock import format_rfc3339, now
-from kernel.errors import Conflict, RuleViolation, TenantNotFound
+from kernel.errors import RuleViolation, TenantNotFound
 from kernel.ids import split_reference, uuid7
 from kernel.scope import SYSTEM, Scope, Store
 from models import audit
@@ -82,13 +82,6 @@ async def find_store(reference: str) -> StoreWithHosts:
 
 def _with_hosts(row: Record) -> StoreWithHosts:
     return StoreWithHosts(build_store(row), tuple(row["hosts"]), row["created_at"])
-
-
-def reject_shared_hosts(hosts: list[str], shared_hosts: tuple[str, ...]) -> None:
-    """Reject hosts where X-Tenant-ID selects the store; raises Conflict."""
-    for host in hosts:
-        if parse_host(host) in shared_hosts:
-            raise Conflict(f"the address {host} is shared (VITRINE_SHARED_HOSTS): no store can have it")
 
 
 async def set_status(

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from auth.store_resolution import CachedStoreResolver
-from domain import stores
+from domain import hosts, stores
 from domain.store_settings import STORE_SETTINGS, setting
 from kernel.errors import Conflict, TenantClosed, TenantNotFound, ValidationFailed
 from models.connection import database
@@ -52,7 +52,7 @@ async def test_a_store_is_served_at_its_hosts(database, directory):
     second = a_host()
     with pytest.raises(TenantNotFound):
         await directory.resolve(second, None, public=True)
-    await stores.add_host(created.store.id, second)
+    await hosts.add_host(created.store.id, second)
     assert await eventually(lambda: answers(directory, second))
 
 

@@ -138,7 +138,7 @@ CREATED = {"order": _order, "address": _address}
 def test_every_update_is_tried() -> None:
     other = {name for name, field in MUTATIONS.items() if "update" in name} - set(UPDATES)
     assert other == {
-        "store_update", "store_settings_update", "cart_item_update", "cart_items_update", "vendor_order_update",
+        "store_update", "store_settings_update", "store_host_update", "cart_item_update", "cart_items_update", "vendor_order_update",
         "warehouse_area_update", "warehouse_usergroup_update", "media_update",
     }  # fmt: skip
     assert len(UPDATES) > 30

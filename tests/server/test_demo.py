@@ -17,6 +17,7 @@ from auth.configuration import configure
 from auth.schemes import authenticate
 from auth.sessions import login, refresh, verify_two_factor
 from auth.store_resolution import CachedStoreResolver
+from domain import hosts
 from domain import stores as store_business
 from domain.apps.oauth import refresh_app_tokens
 from domain.apps.registration import authenticate_client
@@ -571,7 +572,7 @@ async def test_the_demo_is_rejected_in_production(created, tmp_path: Path):
 async def test_a_host_of_another_store_is_reported(created, new_store):
     await remove_host(OTHER.host)
     another = await new_store()
-    await store_business.add_host(another.id, OTHER.host)
+    await hosts.add_host(another.id, OTHER.host)
     with pytest.raises(Conflict, match=f"the address {OTHER.host} is in use"):
         await make_again(created)
     await remove_host(OTHER.host)
