@@ -10,7 +10,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain import order_access
-from domain.carts import change, checkout, lines
+from domain.carts import change, checkout, cleanup, lines
 from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
@@ -23,7 +23,7 @@ from models.reading.queries import Row, refers_to
 from resolvers.engine.compiled_results import RESULT, ResultField
 from resolvers.engine.complete import JoinedRelation
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import load_member, rename_line_fields
+from resolvers.mutation_helpers import delete_field, load_member, rename_line_fields
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields
@@ -115,9 +115,16 @@ class CartQueries:
         return await row_reads.fetch_first(scope, requested_shape(info), condition)  # type: ignore[return-value]
 
 
+_EXPIRE_ALL = Access(privileges=("manage_orders",), app_scope="write_orders")
+
+
 @strawberry.type
 class CartMutations:
     """Mutations of carts."""
+
+    customer_carts_expire = delete_field(
+        _EXPIRE_ALL, "Expire the open carts of a customer, whose ID this is.", cleanup.expire_customer_carts
+    )
 
     @root_field(EDIT_CARTS)
     async def cart_create(self, info: Info, input: CartInput | None = None) -> CartObject:

@@ -155,6 +155,15 @@ class CombinationMutations:
             number = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
         return await load_record(info, number)
 
+    @root_field(_WRITE)
+    async def option_exception_update(
+        self, info: Info, id: ID, input: OptionExceptionInput
+    ) -> OptionExceptionObject | None:
+        """Update an option exception, which keeps its product; omitted fields stay unchanged."""
+        with rename_error_fields(_PRODUCT_FIELD_NAMES):
+            number = await option_exceptions.update_exception(info.context.scope, id, _with_choices(input))
+        return await load_record(info, number)
+
     option_exception_delete = delete_field(_WRITE, "Delete an option exception.", option_exceptions.delete_exception)
 
     @root_field(_WRITE)

@@ -1,4 +1,4 @@
-"""Create and delete option exceptions: forbidden combinations of variants (`F`), or the only allowed ones (`A`)."""
+"""Create, update and delete option exceptions: forbidden combinations of variants (`F`), or the only allowed ones (`A`)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from kernel.fields import InputField, InputValues, code_in, raise_field_errors, 
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import execute, fetchval, transaction
+from models.connection.database import UniqueViolation, execute, fetchval, transaction
 from models.references import EXCEPTION
+from models.rows import replace_rows, update_row
 
 EXCEPTION_FIELDS: Mapping[str, InputField] = {"type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid")}
 FORBIDDEN, ALLOWED = "F", "A"
@@ -41,9 +42,9 @@ WITH inserted AS (
 SELECT id FROM inserted
 """
 _LOAD = """
-SELECT e.id, e.public_id, p.vendor_id FROM option_exceptions e
+SELECT e.id, e.public_id, e.product_id, p.vendor_id FROM option_exceptions e
 JOIN products p ON p.tenant_id = e.tenant_id AND p.id = e.product_id
-WHERE e.tenant_id = $1 AND e.id = $2
+WHERE e.tenant_id = $1 AND e.id = $2 FOR NO KEY UPDATE OF e
 """
 
 
@@ -73,9 +74,7 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
             [variant for _, variant in pairs],
         )
         if exception_id is None:
-            raise ValidationFailed(
-                "choices are those of an exception that exists", field="choices", code="exception_exists"
-            )
+            raise _already_exists()
         await link_options(scope, [product.id] * len(pairs), [option for option, _ in pairs])
         await audit.record(scope, "exception.created", "option_exception", public_id)
     return exception_id
@@ -98,6 +97,41 @@ def _parse_choices(options: OptionsByReference, choices: object) -> tuple[Varian
             raise ValidationFailed(f"option {key} is not of the product", field="choices", code="not_found")
         others.append((option.id, wildcard))
     return pairs, tuple(others)
+
+
+async def update_exception(scope: Scope, exception: object, values: InputValues) -> int:
+    """Update the `type` and the `choices` of an exception, and return its internal id; it keeps its `product`.
+
+    Raises NotFound, for a vendor also for another vendor's product, and ValidationFailed.
+    """
+    columns = read_fields(EXCEPTION_FIELDS, values)
+    async with transaction(scope):
+        current = await load_editable(scope, EXCEPTION, _LOAD, exception)
+        exception_id = int(current["id"])
+        product = await resolve_editable_product(scope, values.get("product") or current["product_id"])
+        if product.id != current["product_id"]:
+            raise ValidationFailed("product is another one; an exception keeps it", field="product", code="not_found")
+        pairs: VariantPairs | None = None
+        if values.get("choices") is not None:
+            options = await load_usable_options(scope, product, [values])
+            pairs, wildcards = _parse_choices(options, values["choices"])
+            columns["hash"] = combination_hash([*pairs, *wildcards])
+        try:
+            changed = await update_row(scope, "option_exceptions", exception_id, **columns, updated_at=scope.now)
+        except UniqueViolation as error:
+            raise _already_exists() from error
+        if changed and pairs is not None:
+            rows = [{"exception_id": exception_id, "option_id": option, "variant_id": id_} for option, id_ in pairs]
+            await replace_rows(scope, "exception_choices", "exception_id", [exception_id], rows)
+            await link_options(scope, [product.id] * len(pairs), [option for option, _ in pairs])
+        if changed:
+            await audit.record_update(scope, "option_exception", current["public_id"], values)
+    return exception_id
+
+
+def _already_exists() -> ValidationFailed:
+    message = "choices are those of an exception that exists"
+    return ValidationFailed(message, field="choices", code="exception_exists")
 
 
 async def delete_exception(scope: Scope, exception: object) -> None:

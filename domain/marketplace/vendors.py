@@ -174,6 +174,7 @@ def _check_not_vendor(scope: Scope) -> None:
 VENDOR_RECORDS = RecordType(
     Vendor,
     VENDOR_FIELDS,
+    alternatives={"email": "has_no_email"},
     lock_row=_LOCK,
     prepare=partial(set_image, table="vendors"),
     defaults={"commission": "0.00", "commission_type": "P"},

@@ -6,8 +6,8 @@ operation and renders the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from aiohttp import web
@@ -40,6 +40,16 @@ Rows: TypeAlias = tuple[list[Record], int]
 """The rows of a page and the total count."""
 
 VIEW, MANAGE = "view", "manage"
+_NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The record below which a new one is created: the input `field` that refers to it, and the path's variable that names it."""
+
+    resource: Resource
+    field: str
+    variable: str
 
 
 # --- Shared by the handlers --------------------------------------------------------------------------------------------------
@@ -222,9 +232,9 @@ def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     return show
 
 
-def create_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Build the handler that creates a record and returns its id."""
-    return _write_handler(resource, operation, is_new=True)
+def create_handler(resource: Resource, operation: FacadeOperation, owner: Owner | None = None) -> Handler:
+    """Build the handler that creates a record, below its `owner` if there is one, and returns its id."""
+    return _write_handler(resource, operation, is_new=True, owner=owner)
 
 
 def update_handler(resource: Resource, operation: FacadeOperation, show: FacadeOperation | None = None) -> Handler:
@@ -233,7 +243,12 @@ def update_handler(resource: Resource, operation: FacadeOperation, show: FacadeO
 
 
 def _write_handler(
-    resource: Resource, operation: FacadeOperation, *, is_new: bool, show: FacadeOperation | None = None
+    resource: Resource,
+    operation: FacadeOperation,
+    *,
+    is_new: bool,
+    show: FacadeOperation | None = None,
+    owner: Owner | None = None,
 ) -> Handler:
     fields = (*resource.single_fields, *resource.input_fields)
     parser, rename = dialect_body_parser(fields), message_renamer(fields, resource.message_terms)
@@ -255,13 +270,17 @@ def _write_handler(
             record = await _read_record(request, resource, scope, show, renderer(scope), body)
             body = body if record is None else _changes(resource, body, record)
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parser(scope))(body)
-        if "vendor_id" in request.match_info:
-            values["vendor_id"] = request.match_info["vendor_id"]
+        if owner is not None:
+            values[owner.field] = request.match_info[owner.variable]
         variables = {"input": values, **record_variables(resource, request, body)}
         try:
             ids = await execute_mutation(scope, operation, variables, rename, resource)
         except NotFound as error:
             raise _not_found_error(resource, request, body, error) from error
+        except ValidationFailed as error:
+            if owner is not None and error.fields.get(owner.field) == _NOT_FOUND:
+                raise NotFound(owner.resource.display_name) from error
+            raise
         status = 200 if ids.pop(ALREADY_EXISTS, False) or not is_new else 201
         return json_response(render_ids(scope, ids, resource), status=status)
 
@@ -301,7 +320,8 @@ def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]
         return body
     absent = {name for name in resource.cscart_defaults if body.get(name) in (None, "")}
     defaults = {name: value for name, value in resource.cscart_defaults.items() if name in absent and value is not None}
-    return {name: value for name, value in body.items() if name not in absent} | defaults
+    body = {name: value for name, value in body.items() if name not in absent} | defaults
+    return body if resource.cscart_new is None else resource.cscart_new(body)
 
 
 def render_ids(scope: Scope, ids: Mapping[str, Any], resource: Resource | None = None) -> Record:
@@ -321,6 +341,18 @@ def _not_found_error(resource: Resource, request: web.Request, body: Mapping[str
                 message = f"{name} is {repr_value(body[name])}; expected that of the {resource.display_name}"
                 return ValidationFailed(message, fields={name: "not_found"})
     return error
+
+
+def only_in_cscart(handler: Handler, methods: Iterable[str]) -> Handler:
+    """Return the handler of a method that an address has in CS-Cart's dialect only; `methods` are those that it has anyway."""
+    allowed = tuple(methods)
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        if not is_cscart(request[SCOPE]):
+            raise web.HTTPMethodNotAllowed(request.method, allowed)
+        return await handler(request)
+
+    return serve
 
 
 def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:

@@ -15,7 +15,16 @@ from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy import engine
-from rest_facade.legacy.engine import MANAGE, VIEW, Operations, authorize_entity, permission_variables, render_ids
+from rest_facade.legacy.engine import (
+    MANAGE,
+    VIEW,
+    Operations,
+    Owner,
+    authorize_entity,
+    only_in_cscart,
+    permission_variables,
+    render_ids,
+)
 from rest_facade.legacy.reshape import body_parser, dialect_renderer, message_renamer, record_renderer
 from rest_facade.legacy.resource import Record, Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
@@ -28,7 +37,9 @@ from rest_facade.legacy.resources.users import MEMBERSHIPS, USERS
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
+_READ_METHODS = ("GET", "HEAD")
 RowFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[Record]]
+ReferenceFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[str]]
 
 _REMOVED = "F"
 """The status of a membership that was given up."""
@@ -44,11 +55,13 @@ def routes(operations: Operations) -> list[Route]:
 
 def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     for path in (STORES.path, *STORES.aliases):
-        yield "POST", f"{path}/{{vendor_id}}/orders", engine.create_handler(ORDERS, operations["OrderCreate"])
+        vendor = Owner(STORES, "vendor_id", "vendor_id")
+        yield "POST", f"{path}/{{vendor_id}}/orders", engine.create_handler(ORDERS, operations["OrderCreate"], vendor)
+        create = engine.create_handler(PRODUCTS, operations["ProductCreate"], Owner(STORES, "vendor_id", "id"))
+        yield "POST", f"{path}/{{id}}/products", only_in_cscart(create, _READ_METHODS)
     category = _record_below(operations, CATEGORIES, "CategoryProducts", PRODUCTS, "category_id")
     yield "GET", "categories/{id}/products/{product_id}", category
-    post = _record_below(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
-    yield "GET", "products/{id}/discussions/{post_id}", post
+    yield from _posts_of_products(operations)
     feature = "products/{id}/features/{feature_id}"
     find = _row_finder(operations, PRODUCTS, "ProductFeatures", PRODUCT_FEATURES, "feature_id")
     yield "GET", feature, _show_row(PRODUCTS, operations["ProductFeatures"], find)
@@ -61,24 +74,78 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     yield "DELETE", membership, _delete_row(USERS, operations["UsergroupMembershipSet"], find, _without_membership)
 
 
+def _posts_of_products(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
+    posts = "products/{id}/discussions"
+    create = engine.create_handler(DISCUSSIONS, operations["DiscussionCreate"], Owner(PRODUCTS, "product_id", "id"))
+    yield "POST", posts, only_in_cscart(create, _READ_METHODS)
+    find = _reference_finder(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
+    yield "GET", f"{posts}/{{post_id}}", _show_below(operations, PRODUCTS, DISCUSSIONS, find)
+    update, delete = operations["DiscussionUpdate"], operations["DiscussionDelete"]
+    for method, operation, handler in (
+        ("PUT", update, engine.update_handler(DISCUSSIONS, update)),
+        ("DELETE", delete, engine.delete_handler(DISCUSSIONS, delete)),
+    ):
+        change = _change_below(DISCUSSIONS, operation, handler, find)
+        yield method, f"{posts}/{{post_id}}", only_in_cscart(change, _READ_METHODS)
+
+
 def _record_below(
     operations: Operations, owner: Resource, list_operation: str, resource: Resource, parent_filter: str
 ) -> Handler:
     """Build the handler of a record of `resource` below one of `owner`; the path's second variable names it."""
-    rows, show = operations[list_operation], operations[f"{resource.operations}Show"]
-    renderer = dialect_renderer(resource, single=True)
+    find = _reference_finder(operations, owner, list_operation, resource, parent_filter)
+    return _show_below(operations, owner, resource, find)
 
-    async def handler(request: web.Request) -> web.Response:
-        scope = authorize_entity(request, owner, VIEW, rows)
+
+def _reference_finder(
+    operations: Operations, owner: Resource, list_operation: str, resource: Resource, parent_filter: str
+) -> ReferenceFinder:
+    """Build the function that returns the reference of a record below another, or raises NotFound for either."""
+    rows = operations[list_operation]
+
+    async def find(request: web.Request, scope: Scope) -> str:
         parent, number = request.match_info.values()
-        permissions = permission_variables(resource, scope)
         filters = {parent_filter: [parent], resource.number_field.filter_name: [number]}
-        page = {"id": parent, "page": 1, "per_page": 0, "filter": filters, "sort": None, **permissions}
-        below = await execute(scope, rows, page)
+        page = {"id": parent, "page": 1, "per_page": 0, "filter": filters, "sort": None}
+        below = await execute(scope, rows, {**page, **permission_variables(resource, scope)})
         if below["parent"] is None:
             raise NotFound(owner.display_name)
         if not below["page"]["total"]:
             raise NotFound(resource.display_name)
+        return str(number)
+
+    return find
+
+
+def _change_below(
+    resource: Resource,
+    operation: FacadeOperation,
+    handler: Handler,
+    find: ReferenceFinder,
+) -> Handler:
+    """Build the handler of a change of a record below another: `handler` is that of the record itself."""
+
+    async def change(request: web.Request) -> web.StreamResponse:
+        scope = authorize_entity(request, resource, MANAGE, operation)
+        request.match_info["id"] = await find(request, scope)
+        return await handler(request)
+
+    return change
+
+
+def _show_below(
+    operations: Operations,
+    owner: Resource,
+    resource: Resource,
+    find: ReferenceFinder,
+) -> Handler:
+    show = operations[f"{resource.operations}Show"]
+    renderer = dialect_renderer(resource, single=True)
+
+    async def handler(request: web.Request) -> web.Response:
+        scope = authorize_entity(request, owner, VIEW, show)
+        number = await find(request, scope)
+        permissions = permission_variables(resource, scope)
         record = (await execute(scope, show, {resource.id_variable: number, **permissions}))["record"]
         if record is None:
             raise NotFound(resource.display_name)

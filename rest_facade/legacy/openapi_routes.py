@@ -12,6 +12,7 @@ from rest_facade.legacy.resource_openapi import (
     PAGE_SIZE,
     PARAMS,
     create_body,
+    cscart_only,
     nested_row_of,
     query_of,
     row_of,
@@ -54,6 +55,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
 
 def _nested_records() -> dict[RouteKey, RouteDocs]:
     feature, membership = "/api/products/{id}/features/{feature_id}", "/api/users/{id}/usergroups/{group_id}"
+    post = "/api/products/{id}/discussions/{post_id}"
     order = RouteDocs(
         "Place an order at a vendor", object_schema(order_id=WRITTEN_ID), status=201, body=create_body(ORDERS)
     )
@@ -63,9 +65,30 @@ def _nested_records() -> dict[RouteKey, RouteDocs]:
         ("GET", "/api/categories/{id}/products/{product_id}"): RouteDocs(
             "Retrieve a product of a category", single_of(PRODUCTS)
         ),
-        ("GET", "/api/products/{id}/discussions/{post_id}"): RouteDocs(
-            "Retrieve a post about a product", single_of(DISCUSSIONS)
+        **dict.fromkeys(
+            (("POST", f"/api/{path}/{{id}}/products") for path in ("stores", "vendors")),
+            cscart_only(
+                RouteDocs(
+                    "Create a product of a vendor",
+                    object_schema(product_id=WRITTEN_ID),
+                    status=201,
+                    body=create_body(PRODUCTS),
+                )
+            ),
         ),
+        ("GET", post): RouteDocs("Retrieve a post about a product", single_of(DISCUSSIONS)),
+        ("POST", "/api/products/{id}/discussions"): cscart_only(
+            RouteDocs(
+                "Write a post about a product",
+                object_schema(post_id=WRITTEN_ID),
+                status=201,
+                body=create_body(DISCUSSIONS),
+            )
+        ),
+        ("PUT", post): cscart_only(
+            RouteDocs("Update a post about a product", object_schema(post_id=WRITTEN_ID), body=update_body(DISCUSSIONS))
+        ),
+        ("DELETE", post): cscart_only(RouteDocs("Delete a post about a product", status=204)),
         ("GET", feature): RouteDocs(
             "Retrieve a product's value of a feature", nested_row_of(_below(PRODUCTS, PRODUCT_FEATURES))
         ),

@@ -184,10 +184,12 @@ class Resource:
     path segment), `lookup_parameters` (variables of single records read from the query, else from the body).
 
     GraphQL: `operations` prefixes the operation names (`PaymentCode`), `entity` the root fields (`payment_code`), some of which
-    `root_fields` replaces by action. `results` are the selections of a create or update (default: the key).
+    `root_fields` replaces by action. `cscart_actions` are
+    further ones, only in CS-Cart's dialect. `results` are the selections of a create or update (default: the key).
 
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
-    required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent).
+    required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent);
+    `cscart_new` completes the body of a new record there.
     `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
     ones (in CS-Cart's dialect `cscart_complete`, where it differs), for which `extra_selection` selects further GraphQL fields. `coupled`
     fields have their meaning together: if a record sent back changes one, the others count as changed. `complete_update` completes a
@@ -213,11 +215,13 @@ class Resource:
     results: Mapping[str, str] = field(default_factory=dict)
     collection: str = ""
     actions: tuple[str, ...] = ALL_ACTIONS
+    cscart_actions: tuple[str, ...] = ()
     fields: tuple[RecordField, ...]
     detail_fields: tuple[RecordField, ...] = ()
     input_fields: tuple[RecordField, ...] = ()
     required: tuple[str, ...] = ()
     cscart_defaults: Mapping[str, Any] = field(default_factory=dict)
+    cscart_new: Callable[[Record], Record] | None = None
     message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None

@@ -66,7 +66,7 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
     plural, singular = resource.name.replace("_", " "), with_article(resource.display_name)
     written = functools.partial(OperationResult, overrides=_WrittenIds(), exclude=(ALREADY_EXISTS,))
     record = "".join(map(str.capitalize, resource.display_name.split()))
-    for action in resource.actions:
+    for action in (*resource.actions, *resource.cscart_actions):
         operation = f"{resource.operations}{action.capitalize()}"
         if action == "list":
             docs["GET", path] = RouteDocs(f"List {plural}", rows_of(resource, alias), query=query_of(resource))
@@ -84,6 +84,9 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
             method, verb = ("PUT", "Set") if action == "set" else ("POST", "Check")
             body = _body(operation, f"{resource.operations}Body", resource.fields, resource.required)
             docs[method, path] = RouteDocs(f"{verb} {plural}", _result(operation, resource.fields), body=body)
+    for action in resource.cscart_actions:
+        method = {"update": "PUT", "delete": "DELETE"}[action]
+        docs[method, single] = cscart_only(docs[method, single])
     for subroute in resource.subroutes:
         key = "GET" if isinstance(subroute, NestedList) else subroute.method, f"{single}/{subroute.path}"
         noun = subroute.path.partition("/")[0].replace("_", " ")
@@ -96,6 +99,11 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
             item = with_article(noun.removesuffix("s"))
             docs[key] = _action(subroute, f"{verb} {item} {preposition} {singular}")
     return docs
+
+
+def cscart_only(docs: RouteDocs) -> RouteDocs:
+    """Describe a route that CS-Cart's dialect alone has."""
+    return replace(docs, errors={**docs.errors, 405: "Where the store has the other dialect."})
 
 
 _VERBS = {"POST": ("Add", "to"), "PUT": ("Update", "of"), "DELETE": ("Remove", "from")}

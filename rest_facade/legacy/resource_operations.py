@@ -46,7 +46,7 @@ def _definitions(schema: GraphQLSchema, resource: Resource) -> Iterator[str]:
 def _operations_of(resource: Resource) -> Iterator[tuple[str, RootFields]]:
     """Yield the name and the root fields of each regular operation."""
     record = selection_of(resource.fields)
-    for action in resource.actions:
+    for action in (*resource.actions, *resource.cscart_actions):
         name, root = f"{resource.operations}{action.capitalize()}", _root_field(resource, action)
         if action == "list":
             yield name, {"page": (root, f"{{ items {record} total }}")}

@@ -65,7 +65,7 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
     if "list" in resource.actions:
         alias = name if name in resource.aliases else ""
         yield Route("GET", path, engine.list_handler(resource, operations, alias), Credential.LEGACY_ADMIN)
-    for action in resource.actions:
+    for action in (*resource.actions, *resource.cscart_actions):
         if action == "list":
             continue
         method, suffix, build_handler = _ACTIONS[action]
@@ -74,6 +74,8 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
             handler = engine.update_handler(resource, operation, operations[f"{resource.operations}Show"])
         else:
             handler = build_handler(resource, operation)
+        if action in resource.cscart_actions:
+            handler = engine.only_in_cscart(handler, _methods_at(resource, suffix))
         yield Route(method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create")
     for subroute in resource.subroutes:
         if isinstance(subroute, NestedList):
@@ -83,3 +85,10 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
             method, handler = subroute.method, engine.action_handler(resource, subroute, operation)
         creates = method == "POST"
         yield Route(method, f"{path}{SINGLE}/{subroute.path}", handler, Credential.LEGACY_ADMIN, creates=creates)
+
+
+def _methods_at(resource: Resource, suffix: str) -> list[str]:
+    """Return the methods of the entity's actions at the collection or at a record, in both dialects."""
+    places = (_ACTIONS[action][:2] for action in resource.actions if action != "list")
+    methods = [method for method, place in places if place == suffix]
+    return [*methods, *(["HEAD"] if "GET" in methods else [])]

@@ -141,6 +141,7 @@ class VendorInput:
     phone: str | None = optional_field("The phone number.")
     address: str | None = optional_field("Street and number.")
     zipcode: str | None = optional_field("The CEP.")
+    has_no_email: bool | None = optional_field("Whether a new vendor has no e-mail address.", internal=True)
     cnpj: str | None = optional_field("The CNPJ.")
     commission: str | None = optional_field("The marketplace commission, a decimal string.")
     commission_type: CommissionType | None = optional_field(

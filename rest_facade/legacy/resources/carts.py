@@ -19,8 +19,9 @@ CARTS = Resource(
     key="user_id",
     privilege_area="orders",
     operations="CustomerCart",
-    root_fields={"show": "customer_cart_of"},
+    root_fields={"show": "customer_cart_of", "delete": "customer_carts_expire"},
     actions=("list", "show"),
+    cscart_actions=("delete",),
     fields=(
         RecordField("user_id", types.ID, filter_name="customer_id", source="user_number"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="updated_at"),

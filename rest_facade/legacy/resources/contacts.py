@@ -34,6 +34,7 @@ CALL_REQUESTS = Resource(
     key="request_id",
     privilege_area="users",
     actions=_ACTIONS,
+    cscart_actions=("update",),
     fields=(
         id_field("request_id"),
         *same_names(types.TEXT, "name", "phone", "time_from", "time_to"),

@@ -21,6 +21,7 @@ DISCUSSIONS = Resource(
     privilege_area="products",
     entity="review",
     actions=("list", "show", "create", "delete"),
+    cscart_actions=("update",),
     fields=(
         id_field("post_id"),
         RecordField("thread_id", types.ID, "thread_id", "thread_id"),

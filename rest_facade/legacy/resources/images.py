@@ -90,7 +90,7 @@ def parse_source(icon: Mapping[str, Any], label: str) -> dict[str, Any] | None:
 
 def image_path(icon: Mapping[str, Any]) -> Any:
     """Return the address of an image in a pair; None if it has none."""
-    return next((icon[name] for name in PATHS if icon.get(name)), None)
+    return next((icon[name] for name in (*PATHS, "image_url") if icon.get(name)), None)
 
 
 def parse_url(url: str) -> str:
@@ -138,7 +138,7 @@ PAIR = named(
     "An image; `{}` when there is none.",
 )
 _DETAILED_INPUT = optional_members(
-    **dict.fromkeys(PATHS, STRING),
+    **dict.fromkeys((*PATHS, "image_url"), STRING),
     **IMAGE_DATA,
     alt=STRING,
     image_x=types.INTEGER.body_schema,

@@ -192,6 +192,26 @@ _VARIANT_IMAGES = described(
     "Images of variants by their key in `variants`, by their id, or by their position from 0.",
 )
 
+_CHECKBOX = ("c", "checkbox")
+_CHECKBOX_NAMES = ("Não", "Sim")
+
+
+def _with_checkbox_variants(body: Record) -> Record:
+    """Complete the two variants of a checkbox, which CS-Cart creates itself and leaves without names; the second is that of the tick."""
+    variants = body.get("variants") or {}
+    if str(body.get("option_type")).lower() not in _CHECKBOX or not isinstance(variants, Mapping | list):
+        return body
+    entries = {
+        str(key): entry for key, entry in (enumerate(variants) if isinstance(variants, list) else variants.items())
+    }
+    if len(entries) < len(_CHECKBOX_NAMES):
+        entries = {"unticked": {}, **(entries or {"ticked": {}})}
+    for (key, entry), name in zip(list(entries.items()), _CHECKBOX_NAMES, strict=False):
+        if isinstance(entry, Mapping):
+            entries[key] = {**entry, "variant_name": entry.get("variant_name") or name}
+    return {**body, "variants": entries}
+
+
 OPTIONS = Resource(
     path="options",
     privilege_area="catalog",
@@ -227,6 +247,7 @@ OPTIONS = Resource(
         RecordField("product_ids", types.IDS, "product_ids"),
     ),
     required=("option_name",),
+    cscart_new=_with_checkbox_variants,
     message_terms={
         "product": "product_id",
         "products": "product_ids",
@@ -339,6 +360,7 @@ EXCEPTIONS = Resource(
     privilege_area="catalog",
     entity="option_exception",
     actions=("list", "show", "create", "delete"),
+    cscart_actions=("update",),
     unwrapped=True,
     fields=(
         id_field("exception_id"),

@@ -56,7 +56,9 @@ STORES = Resource(
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("average_rating", _RATING, filter_name="average_rating"),
     ),
+    input_fields=(RecordField("has_no_email", types.FLAG, "has_no_email"),),
     required=("company", "email"),
+    cscart_defaults={"email": None, "has_no_email": "Y"},
     subroutes=(NestedList("products", "StoreProducts", PRODUCTS, parent_filter="vendor_id"),),
     filters=(SEARCH,),
     sorts=dict(
