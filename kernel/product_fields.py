@@ -30,6 +30,7 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value, slugify
 
 _MAX_URL = 2_048
+_MAX_KEYWORDS = 2_048
 # A path is at the store's own address: `//host` and `/\host`, which browsers read alike, are another host without a scheme.
 _IMAGE_URL = re.compile(r"https?://[^\s/?#]|/(?![/\\])")
 _GTIN = re.compile(r"[0-9]{8}|[0-9]{12,14}")
@@ -80,6 +81,12 @@ def path_errors(
     return {field: (code, f"{name} is {repr_value(url)}; {expected}")}
 
 
+# The texts for search engines of every record that has a page: products, categories, vendors, content pages.
+SEO_FIELDS: Mapping[str, InputField] = {
+    "page_title": InputField("page_title", short_text),
+    "meta_keywords": InputField("meta_keywords", text(_MAX_KEYWORDS)),
+    "meta_description": InputField("meta_description", text()),
+}
 PRODUCT_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "sku": InputField("sku", trimmed, code="sku_invalid"),
@@ -103,9 +110,7 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "free_shipping": InputField("free_shipping", flag),
     "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
     "max_quantity": InputField("max_quantity", integer(), code="quantity_invalid"),
-    "page_title": InputField("page_title", short_text),
-    "meta_keywords": InputField("meta_keywords", short_text),
-    "meta_description": InputField("meta_description", text()),
+    **SEO_FIELDS,
 }
 
 IMAGE_FIELDS: Mapping[str, InputField] = {
@@ -115,6 +120,11 @@ IMAGE_FIELDS: Mapping[str, InputField] = {
     "height": InputField("height", integer()),
 }
 
+SEO_RECORD = (
+    PayloadField("page_title", TEXT, "The title of the page for search engines; empty for the name."),
+    PayloadField("meta_keywords", TEXT, "The keywords for search engines."),
+    PayloadField("meta_description", TEXT, "The description for search engines."),
+)
 # docs/reference/shared.md#records
 PRODUCT_RECORD = (
     PayloadField("id", UUID_TEXT, "The product."),
@@ -147,6 +157,7 @@ PRODUCT_RECORD = (
         "The images, the main one first.",
         (PayloadField("url", TEXT, "The image's URL."), PayloadField("alt", TEXT, "The alternative text.")),
     ),
+    *SEO_RECORD,
     PayloadField("created_at", TIME, "When it was created."),
     PayloadField("updated_at", TIME, "When it was last changed."),
 )

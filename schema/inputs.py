@@ -51,13 +51,15 @@ def _is_converted(type_: Any) -> bool:
     return isinstance(type_, StrawberryList) or has_object_definition(type_)
 
 
-def optional_field(description: str, *, internal: bool = False, text_internally: bool = False) -> Any:
-    """Declare an optional input field, UNSET if omitted.
+def optional_field(
+    description: str, *, internal: bool = False, text_internally: bool = False, deprecated: str | None = None
+) -> Any:
+    """Declare an optional input field, UNSET if omitted; `deprecated` says what replaces it.
 
     An enum may be `text_internally`: the internal schema takes any text, and the domain reports a wrong one in the REST families' words.
     """
     metadata = {INTERNAL: internal, TEXT_INTERNALLY: text_internally}
-    return strawberry.field(default=UNSET, description=description, metadata=metadata)
+    return strawberry.field(default=UNSET, description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
 def optional_copies(object_type: Any, names: str | Iterable[str]) -> Callable[[type[T]], type[T]]:

@@ -136,7 +136,7 @@ STATEMENTS: Mapping[str, str] = {
         FROM cart_items n JOIN products t ON t.tenant_id = $1 AND t.id = n.product_id {_IMAGE}
         WHERE n.tenant_id = $1 AND n.cart_id = $2 ORDER BY n.id""",
     "S7 page": """
-        SELECT p.public_id::varchar, p.name::varchar, p.type::varchar, p.description::varchar, p.seo_title::varchar,
+        SELECT p.public_id::varchar, p.name::varchar, p.type::varchar, p.description::varchar, p.page_title::varchar,
             p.meta_description::varchar, p.link::varchar, u.public_id::varchar, u.name::varchar, u.slug::varchar
         FROM pages p LEFT JOIN pages u ON u.tenant_id = $1 AND u.id = p.parent_id AND u.status = 'A'
         WHERE p.tenant_id = $1 AND p.slug = $2::text::varchar AND p.status = 'A' AND p.deleted_at IS NULL""",
@@ -380,7 +380,7 @@ def _cart_item(
 async def _content_page(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
     store, variables, _ = arguments
     [(*values, parent_id, parent_name, parent_slug)] = await fetch("S7 page", store, variables["slug"])
-    names = ("id", "name", "type", "description", "seo_title", "meta_description", "link")
+    names = ("id", "name", "type", "description", "page_title", "meta_description", "link")
     parent = {"id": parent_id, "name": parent_name, "slug": parent_slug} if parent_id is not None else None
     columns = ("id", "name", "slug", "type", "link", "parent_id")
     pages = [dict(zip(columns, row, strict=True)) for row in await fetch("S7 pages", store)]

@@ -14,7 +14,7 @@ from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputField, code_in, integer, name_text, text
-from kernel.product_fields import slug_text
+from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchrow, fetchval
 from models.references import CATEGORY, VENDOR
@@ -26,6 +26,7 @@ CATEGORY_FIELDS: Mapping[str, InputField] = {
     "status": InputField("status", code_in(CATEGORY_STATUSES), code="status_invalid"),
     "description": InputField("description", text()),
     "slug": InputField("slug", slug_text, code="slug_invalid"),
+    **SEO_FIELDS,
 }
 
 # The column holds 500 characters.

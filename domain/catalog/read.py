@@ -34,6 +34,7 @@ from domain.filters import (
 )
 from domain.taxes.read import has_tax
 from domain.visibility import VisibleRows, is_shopper, published
+from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, flag, has_any_id, refers_to
 
@@ -134,7 +135,7 @@ PRODUCTS = Entity(
             "text", has_vendor_name("t.vendor_id"), "exact name of the vendor", many=True, internal=True
         ),
         **exact("text", "description", "short_description", internal=True),
-        **exact("text", "page_title", "meta_keywords", "meta_description", internal=True),
+        **exact("text", *SEO_FIELDS, internal=True),
         "order_id": linked_to(
             "order_lines", "product_id", "order_id", "orders", "sold in any of these orders", internal=True
         ),
@@ -159,7 +160,7 @@ PRODUCTS = Entity(
         # Without an index each, because they are rarely used: the store's products are sorted for them.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),
         "category": Sort("coalesce(t.category_id, 0)", "bigint", "main category, none lowest"),
-        **sorts("description", "short_description", ("gtin", "GTIN")),
+        **sorts("description", "short_description", ("gtin", "GTIN"), *SEO_FIELDS),
         **{
             name: Sort(f"t.{name}", "bigint", name.rpartition("_")[0].replace("_", " "))
             for name in ("weight_grams", "length_mm", "width_mm", "height_mm", "shipping_freight_cents")
@@ -192,7 +193,7 @@ CATEGORIES = Entity(
         **exact("big_int", "position", internal=True),
         "vendor_id": references("vendors", "of any of these vendors"),
         "company_id": optional_references("vendors", "of any of these vendors; 0 means of none", internal=True),
-        **exact("text", "id_path", "description", internal=True),
+        **exact("text", "id_path", "description", *SEO_FIELDS, internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
         "product_count": exact_value("big_int", PRODUCT_COUNT, "exact number of products", internal=True),
     },

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from domain.content.languages import set_language
 from domain.media.images import set_image
 from domain.records import Change, RecordType
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, code_in, integer, name_text, short_text, text
-from kernel.product_fields import slug_text
+from kernel.fields import InputField, code_in, integer, name_text, text
+from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchval
 from models.references import PAGE, VENDOR
 from models.tables.content import Page
 
+# Stored by the name that it had first.
+_TITLE = replace(SEO_FIELDS["page_title"], column="seo_title")
 PAGE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "type": InputField("type", code_in(PAGE_TYPES), code="type_invalid"),
     "link": InputField("link", text(2_048), code="link_invalid"),
     "description": InputField("description", text()),
-    "meta_keywords": InputField("meta_keywords", text(2_048)),
-    "meta_description": InputField("meta_description", text(2_048)),
-    "seo_title": InputField("seo_title", short_text),
+    "seo_title": _TITLE,
+    **SEO_FIELDS,
+    "page_title": _TITLE,
     "position": InputField("position", integer(), code="position_invalid"),
     "status": InputField("status", code_in(PAGE_STATUSES), code="status_invalid"),
     "slug": InputField("slug", slug_text, code="slug_invalid"),

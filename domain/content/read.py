@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, exact_second, ids, optional_references, sorts, statuses, substring
 from domain.visibility import published
+from kernel.product_fields import SEO_FIELDS
 from models.reading.queries import Entity
 
 _VISIBLE = published(("view_content",), "read_content")
@@ -48,7 +49,7 @@ PAGES = Entity(
         ),
         "search": substring("title or of the text", "t.name", "t.description"),
         **exact("text", name="exact title", slug="exact slug"),
-        **exact("text", "link", "description", "meta_keywords", "meta_description", "seo_title", internal=True),
+        **exact("text", "link", "description", *SEO_FIELDS, internal=True),
         **exact("big_int", "position", internal=True),
         "vendor_id": optional_references("vendors", "of any of these vendors; 0 means of the store itself"),
         "created_at": exact_second("t.created_at", "created within that second"),

@@ -17,6 +17,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows, is_shopper, published
+from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
@@ -62,6 +63,7 @@ VENDORS = Entity(
             "url",
             "commission",
             "commission_type",
+            *SEO_FIELDS,
             internal=True,
         ),
         "average_rating": exact_value(

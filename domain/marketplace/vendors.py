@@ -19,7 +19,7 @@ from kernel.documents import cep_text, email_text, has_cnpj_form, normalize_docu
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text, text
 from kernel.money import format_cents, parse_cents
-from kernel.product_fields import slug_text
+from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
@@ -59,6 +59,7 @@ OWN_FIELDS: Mapping[str, InputField] = {
     "zipcode": InputField("zipcode", cep_text),
     "url": InputField("url", http_url(2_048), code="url_invalid"),
     "shippings": InputField("shippings", json_object, code="shippings_invalid"),
+    **SEO_FIELDS,
 }
 VENDOR_FIELDS: Mapping[str, InputField] = {
     **OWN_FIELDS,

@@ -21,6 +21,9 @@ class Category(SoftDeletable, table="categories"):
     image_alt = fields.TextField(default="")
     media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="categories")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="categories")
+    page_title = fields.TextField(default="")
+    meta_keywords = fields.TextField(default="")
+    meta_description = fields.TextField(default="")
 
 
 class Product(SoftDeletable, table="products"):

@@ -38,6 +38,7 @@ class Page(SoftDeletable, table="pages"):
     meta_keywords = fields.TextField(default="")
     meta_description = fields.TextField(default="")
     seo_title = fields.TextField(default="")
+    page_title = fields.TextField(generated=True)  # seo_title
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
     lang_code = fields.TextField()

@@ -25,18 +25,16 @@ from domain.catalog.read import (
     PRODUCTS_OF_CATEGORY,
     product_count,
 )
-from kernel.product_fields import PRODUCT_FIELDS
+from kernel.product_fields import PRODUCT_FIELDS, SEO_FIELDS
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
 from schema.fields import (
     column,
     computed,
     connection,
-    embedded,
     entity_type,
     legacy_number,
     legacy_numbers,
-    object_type,
     referenced,
     relation,
     unix_seconds,
@@ -50,6 +48,7 @@ from schema.types.media import ImageInput, image_relation, with_files, with_imag
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject, ProductImageInput
 from schema.types.pricing import TaxObject
 from schema.types.product_prices import PriceRangeObject, ProductPricingObject, price_range, product_pricing
+from schema.types.seo import with_seo
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -61,6 +60,7 @@ class CategoryImageObject:
 
 
 @entity_type(CATEGORIES, "Category", key="category_id", times="created_at updated_at created_unix")
+@with_seo
 class CategoryObject:
     """A product category in the category tree."""
 
@@ -192,15 +192,8 @@ class FeatureValueObject:
     )
 
 
-@object_type("Seo")
-class SeoObject:
-    """The texts of a product's page for search engines."""
-
-    title: str = computed("coalesce(nullif(t.page_title, ''), t.name)", "The title; the product's name if none is set.")
-    description: str = column("meta_description", "The description; empty if not set.")
-
-
 @entity_type(PRODUCTS, "Product", key="product_id")
+@with_seo
 class ProductObject:
     """A product. Amounts in cents of the store's currency."""
 
@@ -227,7 +220,6 @@ class ProductObject:
     price_range: PriceRangeObject = price_range()
     average_rating: float | None = column(AVERAGE_RATING, "The mean of the ratings, 1 to 5; null without ratings.")
     review_count: BigInt = computed(REVIEW_COUNT, "The number of published reviews.")
-    seo: SeoObject = embedded("The texts for search engines.")
     weight_grams: BigInt = column(description="The weight, in grams.")
     length_mm: BigInt = column(description="The length of a packed unit, in millimetres; 0 if unknown.")
     width_mm: BigInt = column(description="The width of a packed unit, in millimetres; 0 if unknown.")
@@ -254,9 +246,6 @@ class ProductObject:
         "(l.category_id = t.category_id) DESC, l.category_id",
     )
     tax_numbers: list[BigInt] = legacy_numbers("product_taxes", "product_id", "tax_id", "the applied taxes")
-    page_title: str = column(description="The title of the product's page; empty for its name.")
-    meta_keywords: str = column(description="The keywords of the product's page.")
-    meta_description: str = column(description="The description of the product's page for search engines.")
     category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
     categories: list[CategoryObject] = relation(
         many_to_many("product_categories", "product_id", "categories", "category_id", "t.position, t.id"),
@@ -378,10 +367,10 @@ class CategoryImageInput(ImageInput):
 
 
 @input_type
+@optional_copies(CategoryObject, ("name", "slug", *SEO_FIELDS))
 class CategoryInput:
     """A category. `name` is required on creation."""
 
-    name: str | None = optional_field("The name.")
     slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
     parent_id: ID | None = optional_field("The parent category; null or 0 for a root category.")
     position: int | None = optional_field("The sort position among sibling categories.")

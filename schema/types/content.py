@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from domain.content.blocks import BLOCK_FIELDS
 from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
+from kernel.product_fields import SEO_FIELDS
 from models.reading.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.fields import column, entity_type, legacy_number, referenced, relation
@@ -11,6 +12,7 @@ from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 from schema.types.media import ImageInput, ImageObject, image_relation
+from schema.types.seo import with_seo
 
 
 @entity_type(LANGUAGES, "Language", key="lang_id", times="updated_at")
@@ -35,6 +37,7 @@ class LanguageVariableObject:
 
 
 @entity_type(PAGES, "Page", key="page_id", times="created_at updated_at created_unix")
+@with_seo
 class PageObject:
     """A content page."""
 
@@ -43,9 +46,7 @@ class PageObject:
     type: PageType = column(description="The type.")
     link: str = column(description="The target URL of a page of type `L`.")
     description: str = column(description="The content as unsanitized HTML.")
-    meta_keywords: str = column(description="Keywords for search engines.")
-    meta_description: str = column(description="The description for search engines.")
-    seo_title: str = column(description="The title for search engines.")
+    seo_title: str = column(description="The title for search engines.", deprecated="Use `page_title`.")
     position: int = column(description="The sort position among sibling pages.")
     status: SwitchStatus = column(description="The status code.")
     lang_code: str = column(description="The language code.")
@@ -87,13 +88,17 @@ class LanguageVariableInput:
     lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
 
 
+_PAGE_FIELDS = "name slug type link description seo_title position status"
+
+
 @input_type
-@optional_copies(PageObject, "name slug type link description meta_keywords meta_description seo_title position status")
+@optional_copies(PageObject, (*_PAGE_FIELDS.split(), *SEO_FIELDS))
 class PageInput:
     """A content page. `name` is required on creation."""
 
     slug: str | None = optional_field("The URL slug; derived from the title if empty, a taken one gets a suffix.")
     type: PageType | None = optional_field("The type code.", text_internally=True)
+    seo_title: str | None = optional_field("The title for search engines.", deprecated="Use `page_title`.")
     description: str | None = optional_field("The content, HTML.")
     lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
     parent_id: ID | None = optional_field("The parent page; null or 0 for none.")

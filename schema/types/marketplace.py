@@ -11,6 +11,7 @@ from domain.marketplace.read import (
     VENDORS,
     product_count,
 )
+from kernel.product_fields import SEO_FIELDS
 from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     CommissionType,
@@ -26,11 +27,13 @@ from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.ledger import VendorBalanceObject, vendor_balance
 from schema.types.media import ImageInput, ImageObject, image_relation, with_files
 from schema.types.references import Product, User
+from schema.types.seo import with_seo
 
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
 
 @entity_type(VENDORS, "Vendor", key="company_id", times="updated_at created_unix")
+@with_seo
 class VendorObject:
     """A vendor of the marketplace."""
 
@@ -131,8 +134,11 @@ class ReviewObject:
 ReviewConnectionObject = connection_type(ReviewObject, "Review")
 
 
+_VENDOR_FIELDS = "name slug email status phone address city state country zipcode cnpj url"
+
+
 @input_type
-@optional_copies(VendorObject, "name slug email status phone address city state country zipcode cnpj url")
+@optional_copies(VendorObject, (*_VENDOR_FIELDS.split(), *SEO_FIELDS))
 class VendorInput:
     """A vendor. `name` and `email` are required on creation."""
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from models.tables.catalog import Category, ProductImage
+from models.tables.catalog import Category, Product, ProductImage
+from models.tables.content import Page
+from models.tables.marketplace import Vendor
 from models.tables.options import Combination, CombinationChoice, Option, OptionVariant, ProductOption
 from tests.harness.records import Record, UserRecord
 from tests.harness.sample_store import SampleStore
@@ -120,6 +122,33 @@ async def test_search_engines_get_the_name_unless_a_title_is_set(sample: SampleS
     shown = (await read(sample, text, id=titled.id))["product"]
     assert shown["seo"] == {"title": "Título", "description": "Texto"}
     assert shown["main_image"] == {"url": "/0.png"}
+
+
+@pytest.mark.parametrize("model", [Category, Page, Vendor, Product])
+async def test_every_record_with_a_page_has_texts_for_search_engines(sample: SampleStore, model: Any) -> None:
+    name = model.__name__.lower()
+    columns = {"lang_code": "pt"} if model is Page else {"price_cents": 1} if model is Product else {}
+    record = await sample.add(model, name="Louça", slug="louca-nova", **columns)
+    select = "page_title meta_keywords meta_description seo { title description keywords }"
+    write = (
+        f"mutation($id: ID!, $input: {model.__name__}Input!) {{ {name}_update(id: $id, input: $input) {{ {select} }} }}"
+    )
+    values = {"page_title": "Louça de ágata", "meta_keywords": "louça, ágata", "meta_description": "Feita à mão."}
+    seo = {"title": "Louça de ágata", "description": "Feita à mão.", "keywords": "louça, ágata"}
+    shown = {**values, "seo": seo}
+    written = await read(sample, write, by=sample.owner, id=record.id, input=values)
+    assert written[f"{name}_update"] == shown
+    text = f"query($id: ID!) {{ {name}(id: $id) {{ {select} }} }}"
+    assert (await read(sample, text, id=record.id))[name] == shown
+    await read(sample, write, by=sample.owner, id=record.id, input={"page_title": None})
+    assert (await read(sample, text, id=record.id))[name]["seo"] == seo | {"title": "Louça"}
+
+
+async def test_the_title_of_a_page_may_be_written_by_its_earlier_name(sample: SampleStore) -> None:
+    text = "mutation($input: PageInput!) { page_create(input: $input) { seo_title page_title } }"
+    for name in ("seo_title", "page_title"):
+        made = await read(sample, text, by=sample.owner, input={"name": "Trocas", name: "Trocar"})
+        assert made["page_create"] == {"seo_title": "Trocar", "page_title": "Trocar"}, name
 
 
 async def test_related_products_are_active_ones_of_the_category(sample: SampleStore) -> None:

@@ -84,6 +84,7 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         {
             "vendors": {
                 "name", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings", "image_url", "image_alt",
+                "page_title", "meta_keywords", "meta_description",
             }
         },
         set(),

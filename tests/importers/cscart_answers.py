@@ -211,7 +211,8 @@ SHOP: dict[str, Any] = {
         {"category_id": "300", "parent_id": "301", "category": "A", "status": "A", "description": ""},
         {"category_id": "301", "parent_id": "300", "category": "B", "status": "A", "description": ""},
     ], "params": {"total_items": "5", "items_per_page": 250}},
-    "categories/224": {"category_id": "224", "description": "<p>Pants</p>", "timestamp": "1328040000", "company_id": "1"},
+    "categories/224": {"category_id": "224", "description": "<p>Pants</p>", "timestamp": "1328040000", "company_id": "1",
+        "page_title": "Pants & more", "meta_keywords": "pants, jeans", "meta_description": "For all."},
     "categories/166": {"category_id": "166", "description": None},
     "features": {"features": [
         {"feature_id": "18", "feature_type": "E", "description": "Brand", "parent_id": "0", "categories_path": "166,224"},

@@ -67,6 +67,8 @@ async def test_the_tree_of_categories_is_brought_parents_first(imported: tuple[S
         (167, "Sport", "167", 0, "A", None),
         (224, "Pants", "166/224", 0, "H", 1),
     ]
+    texts = await of(store, "categories", "page_title, meta_keywords, meta_description", "id = 224")
+    assert texts == [("Pants & more", "pants, jeans", "For all.")]
     circle = [(number, reason) for entity, number, reason in report.failures if entity == "categories"]
     assert circle == [
         ("300", "parent_id 301 is not among the categories"),

@@ -34,6 +34,9 @@ async def test_a_category_is_created_with_defaults(sample):
         "product_count": "0",
         "id_path": number,
         "seo_name": "banho",
+        "page_title": "",
+        "meta_keywords": "",
+        "meta_description": "",
         "description": "",
         "company_id": "0",
     }
@@ -43,6 +46,9 @@ async def test_a_category_is_created_with_defaults(sample):
     "name, value, expected",
     [
         ("category", "Toalhas", "Toalhas"),
+        ("page_title", "Banho & cia.", "Banho & cia."),
+        ("meta_keywords", "banho, toalha", "banho, toalha"),
+        ("meta_description", None, ""),
         ("status", "D", "D"),
         ("status", "hidden", "H"),
         ("status", "Active", "A"),

@@ -21,7 +21,7 @@ REFERENCE = (ROOT / "docs/reference/legacy.md").read_text()
 CONTENT: Mapping[str, str] = {
     "products": "product product_code short_description full_description main_pair image_pairs page_title meta_keywords meta_description"
     " gtin",
-    "categories": "category description",
+    "categories": "category description page_title meta_keywords meta_description",
     "features": "description",
     "options": "option_name description main_pair",
     "combinations": "product_code gtin",
@@ -33,7 +33,7 @@ CONTENT: Mapping[str, str] = {
     "promotions": "name",
     "taxes": "tax",
     "statuses": "color",
-    "stores": "company phone address city state country zipcode url",
+    "stores": "company phone address city state country zipcode url page_title meta_keywords meta_description",
     "users": "lastname phone company",
     "usergroups": "usergroup",
     "pages": "page link description meta_keywords meta_description page_title",

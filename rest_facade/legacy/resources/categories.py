@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kernel.codes import CATEGORY_STATUSES
+from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, NestedList, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, NestedList, RecordField, Resource, id_field, same_names
 from rest_facade.legacy.resources.products import PRODUCTS
 
 CATEGORIES = Resource(
@@ -20,6 +21,7 @@ CATEGORIES = Resource(
         RecordField("id_path", types.TEXT, filter_name="id_path"),
         RecordField("description", types.TEXT, "description", "description"),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
+        *same_names(types.TEXT, *SEO_FIELDS),
         RecordField("company_id", types.ID, "vendor_id", "company_id"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),

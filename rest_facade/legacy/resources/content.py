@@ -56,8 +56,7 @@ PAGES = Resource(
         # `page` is the pagination parameter, so titles are searched with `q` (docs/reference/legacy.md#filters).
         RecordField("page", types.TEXT, "name"),
         RecordField("page_type", types.code(PAGE_TYPES), "type", "type"),
-        *same_names(types.TEXT, "link", "description", "meta_keywords", "meta_description"),
-        RecordField("page_title", types.TEXT, "seo_title", "seo_title"),
+        *same_names(types.TEXT, "link", "description", "meta_keywords", "meta_description", "page_title"),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("status", types.code(PAGE_STATUSES), "status", "status"),

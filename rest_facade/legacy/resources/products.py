@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kernel.codes import PRODUCT_STATUSES
 from kernel.json_schema import STRING
+from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
     SEARCH,
@@ -61,7 +62,7 @@ PRODUCTS = Resource(
         RecordField("usergroup_ids", replace(types.TEXT, schema=STRING), constant="0"),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("base_price", types.MONEY, filter_name="price_cents"),
-        *same_names(types.TEXT, "page_title", "meta_keywords", "meta_description"),
+        *same_names(types.TEXT, *SEO_FIELDS),
         # The product that a variation belongs to: none, since products have options and combinations.
         RecordField("parent_product_id", types.ID, constant="0"),
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),

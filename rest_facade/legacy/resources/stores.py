@@ -8,6 +8,7 @@ from typing import Any
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.json_schema import FREE_OBJECT, INTEGER, STRING, array, one_of
 from kernel.money import format_cents, parse_cents
+from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, NestedList, RecordField, Resource, id_field, same_names
 from rest_facade.legacy.resources.products import PRODUCTS
@@ -55,6 +56,7 @@ STORES = Resource(
         RecordField("shippings", replace(types.OBJECT, parse=_parse_shippings, body_schema=_SHIPPINGS), "shippings"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("average_rating", _RATING, filter_name="average_rating"),
+        *same_names(types.TEXT, *SEO_FIELDS),
     ),
     input_fields=(RecordField("has_no_email", types.FLAG, "has_no_email"),),
     required=("company", "email"),

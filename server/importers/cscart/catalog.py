@@ -19,7 +19,7 @@ from domain.catalog.product_writing import choose_slugs
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows
 from kernel.errors import ValidationFailed
 from kernel.fields import read_fields
-from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS
+from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS, SEO_FIELDS
 from kernel.text import InvalidValue
 from models.tables.catalog import (
     Category,
@@ -68,8 +68,9 @@ def convert_category(context: Context, record: Record) -> Rows:
         "position": position(record),
         "status": text(record, "status", "A"),
         "description": text(record, "description"),
+        **{name: text(record, name) for name in SEO_FIELDS},
     }
-    columns = context.columns(CATEGORY_FIELDS, values)
+    columns = context.columns(CATEGORY_FIELDS, values, droppable=tuple(SEO_FIELDS))
     parent = context.required(record, "parent_id", "categories") if number(record, "parent_id") else None
     path = str(category) if parent is None else f"{context.category_paths[parent]}/{category}"
     if len(path) > _MAX_PATH:
@@ -196,9 +197,9 @@ def convert_product(context: Context, record: Record) -> Rows:
         "free_shipping": flag(record, "free_shipping"),
         "min_quantity": position(record, "min_qty"),
         "max_quantity": position(record, "max_qty"),
-        **{name: text(record, name) for name in ("page_title", "meta_keywords", "meta_description")},
+        **{name: text(record, name) for name in SEO_FIELDS},
     }
-    droppable = ("page_title", "meta_keywords", "meta_description", "sku", "slug", "gtin")
+    droppable = (*SEO_FIELDS, "sku", "slug", "gtin")
     columns = {"sku": "", "slug": "", "gtin": "", **context.columns(PRODUCT_FIELDS, values, droppable=droppable)}
     columns["on_hand"] = columns.pop("stock")
     _note_losses(context, record)

@@ -9,6 +9,7 @@ from domain.content.pages import PAGE_FIELDS
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Rows
 from domain.marketplace.reviews import STAFF_FIELDS, STORE_OBJECT_ID, THREAD_FIELDS
 from domain.orders.statuses import ORDERS, PARAMS_FIELDS, STATUS_FIELDS
+from kernel.product_fields import SEO_FIELDS
 from models.tables.content import Language, Page
 from models.tables.marketplace import DiscussionPost, DiscussionThread
 from models.tables.orders import Status
@@ -87,10 +88,9 @@ def convert_page(context: Context, record: Record) -> Rows:
     values = {
         "name": text(record, "page"),
         "type": text(record, "page_type", "T"),
-        "seo_title": text(record, "page_title"),
         "position": position(record),
         "status": "A" if text(record, "status", "A") == "A" else "D",
-        **{name: text(record, name) for name in ("link", "description", "meta_keywords", "meta_description")},
+        **{name: text(record, name) for name in ("link", "description", *SEO_FIELDS)},
     }
     columns = context.columns(PAGE_FIELDS, values, droppable=("link",))
     row = {

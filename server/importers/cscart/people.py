@@ -10,6 +10,7 @@ from domain.marketplace.vendors import VENDOR_FIELDS
 from domain.people.account_fields import STORED_FIELDS
 from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
 from kernel.codes import MEMBERSHIP_STATUSES
+from kernel.product_fields import SEO_FIELDS
 from models.tables.marketplace import Vendor
 from models.tables.users import User, Usergroup, UsergroupMembership
 from server.importers.cscart.context import IMAGE_COLUMNS, Context
@@ -68,7 +69,7 @@ VENDOR = ImportKind(
 )
 # Newer versions of Multi-Vendor suspend vendors.
 _SUSPENDED = {"S": "D"}
-_VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
+_VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url", *SEO_FIELDS)
 
 
 def convert_vendor(context: Context, record: Record) -> Rows:
@@ -86,7 +87,7 @@ def convert_vendor(context: Context, record: Record) -> Rows:
         amount = cents(record, "commission")
         values["commission"] = f"{amount // 100}.{amount % 100:02d}" if amount >= 0 else "0.00"
     columns = context.columns(
-        VENDOR_FIELDS, values, droppable=("email", "url", "cnpj", "phone", "zipcode", "commission")
+        VENDOR_FIELDS, values, droppable=("email", "url", "cnpj", "phone", "zipcode", "commission", *SEO_FIELDS)
     )
     times = context.times(moment(record, "timestamp"))
     return {"vendors": [{"id": own_number(record, "company_id"), **columns, **times}]}

@@ -12,7 +12,7 @@ export function Content({ slug }: { slug: string }) {
           page && (
             <article class="narrow">
               {page.parent && <p><a href={`/pagina/${page.parent.slug}`}>{page.parent.name}</a></p>}
-              <Title name={page.seo_title || page.name}>{page.name}</Title>
+              <Title name={page.page_title || page.name}>{page.name}</Title>
               <Html text={page.description} />
               {below.length > 0 && <ul>{below.map((each) => <li key={each.id}><a href={`/pagina/${each.slug}`}>{each.name}</a></li>)}</ul>}
             </article>
