@@ -1,4 +1,4 @@
-"""Which orders storefront customers see: the ones that their own token or the order's token authorizes.
+"""Which orders storefront customers see, the ones that their own token or the order's token authorizes, and which amounts vendors see.
 
 The order's token, which the checkout and mails contain, is a keyed hash of the order's id, so that no secret is stored.
 """
@@ -19,10 +19,43 @@ CHECKOUT = "storefront:checkout"
 TOKEN_PURPOSE = "order token"
 _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
 
-_VISIBLE = VisibleRows(admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows="")
+PLACED = VisibleRows(admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows="")
 # Reached only through `order_filter`, which authorizes access to the one order, and through its checkout.
-PLACED_ORDERS = Entity(table="orders", visible=_VISIBLE)
-PLACED_ORDER_LINES = Entity(table="order_lines", visible=_VISIBLE)
+PLACED_ORDERS = Entity(table="orders", visible=PLACED)
+
+
+def vendor_amount(column: str, sum_of: str) -> Callable[[Scope], Condition]:
+    """Build the expression of an order amount: of a multi-vendor order a vendor sees the sum of its own lines."""
+
+    def expression(scope: Scope) -> Condition:
+        if scope.actor.kind is not ActorKind.VENDOR:
+            return Condition(f"t.{column}")
+        return Condition(
+            f"(CASE WHEN t.vendor_id = {{}}::bigint THEN t.{column} ELSE (SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
+            " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {}::bigint) END)",
+            (scope.actor.vendor_id, scope.actor.vendor_id),
+        )
+
+    return expression
+
+
+AMOUNTS = {
+    name: vendor_amount(name, sum_of)
+    for name, sum_of in {
+        "subtotal_cents": "ol.quantity * ol.price_cents",
+        "shipping_cents": "ol.shipping_cents",
+        "total_cents": "ol.quantity * ol.price_cents + ol.shipping_cents",
+        # Of the whole order, without a share of single lines.
+        "discount_cents": "0",
+        "surcharge_cents": "0",
+        "tax_cents": "0",
+        "refunded_cents": "0",
+        "points_spent": "0",
+        "points_cents": "0",
+        "points_earned": "0",
+    }.items()
+}
+"""The amounts of an order as a caller sees, filters and sorts by them."""
 
 
 def order_token(scope: Scope, order: object) -> str:

@@ -19,7 +19,8 @@ from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
-from schema.types.orders import ShipmentInput, ShipmentObject
+from schema.types.order_records import ShipmentObject
+from schema.types.orders import ShipmentInput
 from schema.types.pricing import ShippingMethodInput, ShippingMethodObject
 from schema.types.tracking import TrackingEventInput
 

@@ -295,6 +295,20 @@ def object_type(name: str, description: str = "", access: Access | None = None) 
     return decorate
 
 
+@dataclass_transform(kw_only_default=True)
+def interface_type(name: str) -> Callable[[type[T]], type[T]]:
+    """Declare an interface, which its docstring describes, with the fields of the types whose classes inherit from it.
+
+    These may declare a field again, with another source or an implementing type. What may be read is the rule of each type.
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        evaluate_annotations(cls)
+        return strawberry.interface(cls, name=name, description=" ".join((cls.__doc__ or "").split()))
+
+    return decorate
+
+
 def evaluate_annotations(cls: type) -> None:
     """Evaluate the annotations of a class, except those that name a class defined later.
 
@@ -410,9 +424,10 @@ def row_key(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def bind_resolvers(schema: GraphQLSchema) -> None:
-    """Set the resolvers of all fields with a source."""
+    """Set the resolvers of all fields with a source. Rows are of no type's class, for which types with interfaces would look."""
     for type_ in schema.type_map.values():
         if isinstance(type_, GraphQLObjectType):
+            type_.is_type_of = None
             for name, field in type_.fields.items():
                 source = field_source(field)
                 if source is not None:

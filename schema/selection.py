@@ -20,6 +20,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLResolveInfo,
     InlineFragmentNode,
+    NamedTypeNode,
     SelectionSetNode,
     get_named_type,
     get_nullable_type,
@@ -305,12 +306,12 @@ class _FieldCollector:
             if isinstance(node, FieldNode):
                 yield (node.alias or node.name).value, node
             elif isinstance(node, InlineFragmentNode):
-                if node.type_condition is None or node.type_condition.name.value == type_.name:
+                if node.type_condition is None or _applies(node.type_condition, type_):
                     yield from self._expand(type_, node.selection_set, seen)
             elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
                 seen.add(node.name.value)
                 fragment = self._values.fragments[node.name.value]
-                if fragment.type_condition.name.value == type_.name:
+                if _applies(fragment.type_condition, type_):
                     yield from self._expand(type_, fragment.selection_set, seen)
 
     def _is_included(self, node: Any) -> bool:
@@ -320,6 +321,12 @@ class _FieldCollector:
             return False
         include = get_directive_values(GraphQLIncludeDirective, node, variables)
         return not (include and not include["if"])
+
+
+def _applies(condition: NamedTypeNode, type_: GraphQLObjectType) -> bool:
+    """Return whether a fragment on a type applies to objects of a type: the same one, or one that implements it."""
+    name = condition.name.value
+    return name == type_.name or any(interface.name == name for interface in type_.interfaces)
 
 
 # The fields of a result by response key: the name and the fields of a nested result; None for a constant.

@@ -20,6 +20,7 @@ from domain.filters import (
     statuses,
     substring,
 )
+from domain.order_access import AMOUNTS, CHECKOUT
 from domain.visibility import ORDER_OF_VENDOR, SHIPMENT_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
 from kernel.text import fold
@@ -40,40 +41,6 @@ _VENDOR_ORDERS = (
     "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
     " AND ol.vendor_id = {company}))"
 )
-
-
-def vendor_amount(column: str, sum_of: str) -> Callable[[Scope], Condition]:
-    """Build the expression of an order amount: of a multi-vendor order a vendor sees the sum of its own lines."""
-
-    def expression(scope: Scope) -> Condition:
-        if scope.actor.kind is not ActorKind.VENDOR:
-            return Condition(f"t.{column}")
-        return Condition(
-            f"(CASE WHEN t.vendor_id = {{}}::bigint THEN t.{column} ELSE (SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
-            " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {}::bigint) END)",
-            (scope.actor.vendor_id, scope.actor.vendor_id),
-        )
-
-    return expression
-
-
-AMOUNTS = {
-    name: vendor_amount(name, sum_of)
-    for name, sum_of in {
-        "subtotal_cents": "ol.quantity * ol.price_cents",
-        "shipping_cents": "ol.shipping_cents",
-        "total_cents": "ol.quantity * ol.price_cents + ol.shipping_cents",
-        # Of the whole order, without a share of single lines.
-        "discount_cents": "0",
-        "surcharge_cents": "0",
-        "tax_cents": "0",
-        "refunded_cents": "0",
-        "points_spent": "0",
-        "points_cents": "0",
-        "points_earned": "0",
-    }.items()
-}
-"""The amounts of an order as a caller sees, filters and sorts by them."""
 
 
 def fiscal_sql(name: str) -> str:
@@ -242,12 +209,14 @@ ORDERS = Entity(
 )
 
 
-# Reached only through an order, whose rows are filtered already.
+# Reached only through an order, whose rows are filtered already: of storefronts one of PLACED_ORDERS.
 _ADMIN = ("view_orders",)
 
 ORDER_LINES = Entity(
     table="order_lines",
-    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="t.vendor_id = {company}", customer=""),
+    visible=VisibleRows(
+        admin=_ADMIN, app="read_orders", vendor="t.vendor_id = {company}", customer="", storefront=CHECKOUT
+    ),
 )
 # The choices of a line, in the order of the product's options. `option_id` and `variant_id` are the internal ids of what is left of them.
 _NUMBER = "(SELECT x.id FROM {table} x WHERE x.tenant_id = l.tenant_id AND x.public_id = (o.choice ->> '{name}')::uuid)"
@@ -259,17 +228,25 @@ ORDER_LINE_CHOICES = (
 )
 ORDER_LINE_OPTIONS = Entity(
     table="order_lines",
-    visible=VisibleRows(
-        admin=_ADMIN, app="read_orders", vendor="", customer="", storefront="storefront:checkout", storefront_rows=""
-    ),
+    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer="", storefront=CHECKOUT),
 )
+# The token of an account's order opens the order, and not where its customer lives.
+_OWN_ADDRESS = """EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id
+    AND (o.user_id IS NULL OR o.user_id = {user}))"""
 ORDER_ADDRESSES = Entity(
     table="order_addresses",
-    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
+    visible=VisibleRows(
+        admin=_ADMIN,
+        app="read_orders",
+        vendor="",
+        customer=_OWN_ADDRESS,
+        storefront=CHECKOUT,
+        storefront_rows=_OWN_ADDRESS,
+    ),
 )
 ORDER_HISTORY = Entity(
     table="order_status_changes",
-    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
+    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer="", storefront=CHECKOUT),
 )
 
 STATUSES = Entity(

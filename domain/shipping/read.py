@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from domain.filters import (
     created_range,
     exact,
@@ -13,6 +15,7 @@ from domain.filters import (
     statuses,
     substring,
 )
+from domain.order_access import CHECKOUT, PLACED
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, SHIPMENT_OF_VENDOR, VisibleRows, published
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of
@@ -88,6 +91,9 @@ SHIPMENTS = Entity(
     default_sort="-created_at",
 )
 
+PLACED_SHIPMENTS = replace(SHIPMENTS, visible=PLACED)
+"""The shipments of an order of `PLACED_ORDERS`."""
+
 SHIPMENT_LINES = Entity(
     table="shipment_lines",
     visible=VisibleRows(
@@ -98,11 +104,12 @@ SHIPMENT_LINES = Entity(
             " AND ol.vendor_id = {company})"
         ),
         customer="",
+        storefront=CHECKOUT,
     ),
 )
 
 # Reached only through a shipment, whose rows are filtered already.
 TRACKING_EVENTS = Entity(
     table="tracking_events",
-    visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor="", customer=""),
+    visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor="", customer="", storefront=CHECKOUT),
 )

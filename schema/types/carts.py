@@ -6,11 +6,11 @@ import strawberry
 
 from auth.access import Access
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
-from domain.order_access import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
-from domain.orders.read import DELIVERY_TIME, ORDER_LINE_CHOICES
+from domain.order_access import CHECKOUT, PLACED_ORDERS, own_data
 from domain.payments.read import PAYMENTS
+from domain.shipping.read import PLACED_SHIPMENTS
 from models.reading.queries import ToMany, ToOne
-from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
+from schema.enums import CartStatus, CartWarningCode, ModifierType
 from schema.fields import (
     column,
     computed,
@@ -23,10 +23,10 @@ from schema.fields import (
     unix_seconds,
 )
 from schema.inputs import input_type, optional_field
-from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
+from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
-from schema.types.orders import OrderLineOptionObject
+from schema.types.order_records import OrderCustomerRecordObject, OrderRecordObject, ShipmentObject
 from schema.types.payments import PaymentObject
 from schema.types.people import SavedAddressInput, UserObject
 from schema.types.pricing import PaymentMethodObject, ShippingMethodObject
@@ -225,67 +225,27 @@ class CustomerCartObject:
     expires_at: DateTime = column(description="When the cart expires unless it is changed again.")
 
 
-@entity_type(PLACED_ORDER_LINES, "PlacedOrderLine")
-class PlacedOrderLineObject:
-    """A line of a placed order."""
-
-    product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
-    product: ProductObject | None = relation(
-        ToOne("product_id"), "The product in its current state; null for callers without access to it."
-    )
-    name: str = column("product_name", "The product name at the time of purchase.")
-    quantity: BigInt = column(description="The number of units.")
-    price_cents: BigInt = column(description="The unit price, in cents.")
-    options: list[OrderLineOptionObject] = relation(
-        ToMany("l.id", "t.position", through=ORDER_LINE_CHOICES),
-        "The chosen options at the time of purchase, in the order of the product's options.",
-    )
-
-
 @object_type("PlacedOrderCustomer")
-class PlacedOrderCustomerObject:
+class PlacedOrderCustomerObject(OrderCustomerRecordObject):
     """The customer of a placed order; personal data only for callers that have proven access to it."""
 
-    id: ID | None = column(referenced("users", "user_id"), "The user account; null for a guest customer.")
     name: str = computed(own_data("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
     email: str = computed(own_data("t.email"), "The e-mail address.")
 
 
 @entity_type(PLACED_ORDERS, "PlacedOrder")
-class PlacedOrderObject:
-    """An order as seen by the customer who placed it. Amounts in cents of its currency."""
+class PlacedOrderObject(OrderRecordObject):
+    """An order as seen by the customer who placed it. Amounts in cents of its currency.
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The order number.")
-    status: OrderStatus = column(description="The status code.")
-    currency: str = column(description="The currency, ISO 4217.")
-    subtotal_cents: BigInt = column(description="The sum of the order lines, in cents.")
-    discount_cents: BigInt = column(description="The discount, in cents.")
-    shipping_cents: BigInt = column(description="The shipping cost, in cents.")
-    surcharge_cents: BigInt = column(description="The payment method's surcharge, in cents.")
-    tax_cents: BigInt = column(description="The taxes, in cents.")
-    total_cents: BigInt = column(description="The total to be paid, in cents.")
-    points_spent: int = column(description="The reward points spent.")
-    points_cents: BigInt = column(description="The worth of the spent points in cents, a part of the discount.")
-    points_earned: int = column(description="The reward points that the customer gets once the order is paid.")
-    payment_status: PaymentStatus = column(description="The payment status.")
-    delivery_time: str = computed(
-        DELIVERY_TIME,
-        "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none.",
-        shows="delivery_time",
-    )
-    tracking_code: str | None = column(description="The tracking code of the latest shipment.")
+    Of an account's order the addresses, notes, name and e-mail address are shown to its customer only, and empty for others with its token.
+    """
+
+    notes: str = computed(own_data("t.notes"), "The customer's notes.")
     customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")
-    items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")
-    payment_method: PaymentMethodObject | None = relation(
-        ToOne("payment_method_id"), "The payment method with its instructions."
-    )
-    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     payments: list[PaymentObject] = relation(
         ToMany("t.order_id", "t.sequence, t.id", entity=PAYMENTS), "The payments, oldest first."
     )
-    created_at: DateTime = column(description="When the order was placed.")
-    updated_at: DateTime = column(description="When the record was last updated.")
+    shipments: list[ShipmentObject] = relation(ToMany("t.order_id", "t.id", entity=PLACED_SHIPMENTS), "The shipments.")
 
 
 @object_type("CartCheckout", access=CHECK_OUT)

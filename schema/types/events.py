@@ -8,7 +8,7 @@ from schema.fields import object_type, output_field, relation
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.catalog import CategoryObject
-from schema.types.orders import ShipmentObject
+from schema.types.order_records import ShipmentObject
 from schema.types.references import Order, Product, User
 
 SUBJECTS = {

@@ -162,6 +162,9 @@ def test_the_order_ends_paid(reader: Reader) -> None:
     assert "Pix" in placed["payment_method"]["name"]
     shown = reader.answers.find("OrderPage", "placed_order")
     assert (shown["id"], shown["total_cents"]) == (placed["id"], placed["total_cents"])
+    tracked = reader.answers.find("TrackOrder", "placed_order")
+    assert [change["to_status"] for change in tracked["history"]] == ["O", "P"]
+    assert tracked["shipping_address"]["street"] == "Rua das Flores"
     paid = reader.answers.find("PaidOrder", "placed_order")
     assert (paid["status"], paid["payment_status"]) == ("P", "paid")
 

@@ -24,6 +24,7 @@ ONLY_IN_THE_GUIDE = {
     "TakeWhatIsThere",
     "ChangeLines",
     "EditCart",
+    "TrackOrder",
     "PrepareCheckout",
     "CustomerCheckout",
     "SignInAgain",

@@ -54,7 +54,6 @@ OF_THE_ORDER = {
     "CartCheckoutInput.customer_email": "customer.email",
     "CartCheckoutInput.customer_name": "customer.name",
     "CartCheckoutInput.payment_id": "payment_method.id",
-    "CartCheckoutInput.notes": "notes",
 }
 OF_THE_USER = {"VendorSignupInput.firstname": "firstname", "VendorSignupInput.lastname": "lastname"}
 # What a gateway receives about the payer isn't kept, and an app knows what it has reported.

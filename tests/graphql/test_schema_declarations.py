@@ -8,6 +8,7 @@ import pytest
 from graphql import (
     GraphQLEnumType,
     GraphQLInputObjectType,
+    GraphQLInterfaceType,
     GraphQLObjectType,
     GraphQLScalarType,
     GraphQLSchema,
@@ -100,7 +101,7 @@ def test_every_type_and_field_has_a_description(name: str, schema: GraphQLSchema
             continue
         if not type_.description:
             missing.append(type_.name)
-        if isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
+        if isinstance(type_, GraphQLObjectType | GraphQLInterfaceType | GraphQLInputObjectType):
             missing += [f"{type_.name}.{key}" for key, field in type_.fields.items() if not field.description]
         elif isinstance(type_, GraphQLEnumType):
             missing += [f"{type_.name}.{key}" for key, value in type_.values.items() if not value.description]
