@@ -41,7 +41,16 @@ PAYMENT_CREATED = "payment.created"
 PAYMENT_PAID = "payment.paid"
 PAYMENT_FAILED = "payment.failed"
 PAYMENT_REFUNDED = "payment.refunded"
-PAYMENT_EVENTS = (PAYMENT_CREATED, PAYMENT_PAID, PAYMENT_FAILED, PAYMENT_REFUNDED)
+PAYMENT_CANCELLED = "payment.cancelled"
+PAYMENT_DISPUTED = "payment.disputed"
+PAYMENT_EVENTS = (
+    PAYMENT_CREATED,
+    PAYMENT_PAID,
+    PAYMENT_FAILED,
+    PAYMENT_CANCELLED,
+    PAYMENT_REFUNDED,
+    PAYMENT_DISPUTED,
+)
 STOCK_CHANGED = "stock.changed"
 PING = "ping"
 """The event that tests an endpoint; not subscribable, and allowed without scopes."""
@@ -286,6 +295,18 @@ _TYPES = (
     EventType(PAYMENT_CREATED, "read_orders", _PAYMENT, "A payment is created, before its gateway is called."),
     EventType(PAYMENT_PAID, "read_orders", _PAYMENT, "A payment that was created here is paid."),
     EventType(PAYMENT_FAILED, "read_orders", _PAYMENT, "A payment that was created here fails or expires."),
+    EventType(
+        PAYMENT_CANCELLED,
+        "read_orders",
+        _PAYMENT,
+        "A payment that was created here is cancelled: by the shop, by its gateway, or because another replaces it.",
+    ),
+    EventType(
+        PAYMENT_DISPUTED,
+        "read_orders",
+        _PAYMENT,
+        "A payment that was created here is charged back by the customer's bank.",
+    ),
     EventType(
         PAYMENT_REFUNDED, "read_orders", _PAYMENT, "A payment that was created here is refunded, or a part of it."
     ),

@@ -163,8 +163,8 @@ class PaymentSubscriptions:
 
     @root_field(
         PAY,
-        "Sends a payment of an order when it is created, paid, refunded, or has failed or expired, over Server-Sent Events or"
-        " WebSockets (docs/reference/graphql.md#subscriptions).",
+        "Sends a payment of an order when it is created, paid, cancelled, refunded, charged back, or has failed or expired, over"
+        " Server-Sent Events or WebSockets (docs/reference/graphql.md#subscriptions).",
     )
     async def payment_changed(self, info: Info, order_id: ID, token: str | None = None) -> PaymentObject | None:
         """Return the payment that the event of one execution, its root value, is about."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain import events
 from domain.catalog.stock import OUT_OF_STOCK
@@ -13,13 +13,15 @@ from domain.gateway.mapping import EFFECTS, NotificationEffect
 from domain.gateway.payload import NotificationPayload
 from domain.ledger.entries import AppliedPayment, write_order_entries
 from domain.mails.texts import MailType
+from domain.notifications.write import notify_surplus
+from domain.orders.deletion import restore_order
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import ChargedPayment, add_payment, find_charged_payments, update_payment_totals
 from domain.orders.transitions import CANCELLED, CHARGEBACK, DECLINED, FAILED, PROCESSED
 from domain.store_settings import sends_order_mail
 from kernel.errors import NotFound, RuleViolation
-from kernel.money import MAX_CENTS
+from kernel.money import MAX_CENTS, format_price
 from kernel.payment_words import PaymentStatus
 from kernel.scope import Scope
 from kernel.text import repr_value
@@ -50,18 +52,21 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
         payments = await _find_payments(scope, payload)
     charges = await save_charges(scope, payload, effect, locked, payments)
     if locked is None:
-        if effect is NotificationEffect.CHARGE_ONLY:
-            return ""
-        return f"order not found: {repr_value(payload.order)}" if payload.order is not None else "order not found"
+        return "" if effect is NotificationEffect.CHARGE_ONLY else _not_found(payload)
     sums = _sums(locked, payload, effect, charges)
     if sums is None:
         return "the amounts are too large to be counted"
-    known = None
+    moves_money = charges.paid or charges.refunded or (effect is NotificationEffect.CHARGED_BACK and charges.is_counted)
+    if locked.is_removed and moves_money:
+        await restore_order(scope, locked)
+    known, before = None, locked
     if charges.of_payments:
         known = await update_known_payments(scope, locked, effect, charges.of_payments)
         locked = known.locked
     if effect is NotificationEffect.CHARGE_ONLY:
         return ""
+    if locked.is_removed and not moves_money:
+        return charges.problem or _not_found(payload)
     # What is wrong with a charge of a payment that was created here says nothing about the order.
     if payments and charges.problem and not charges.is_counted:
         return charges.problem
@@ -86,7 +91,17 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
         await events.emit_order_updated(
             scope, locked.id, previous_status=previous, cancelled=status_changed and status == CANCELLED
         )
+    surplus = _surplus(before, locked, status if status_changed else None, sums)
+    if surplus > 0 and (late := [each.payment for each in charges.of_payments if each.new_paid]):
+        await notify_surplus(scope, locked.id, late[0].number, format_price(surplus, locked.currency))
+        problem = problem or f"surplus: {surplus} cents belong to no part of the order"
     return problem
+
+
+def _surplus(before: LockedOrder, locked: LockedOrder, status: str | None, sums: _PaymentSums) -> int:
+    """Return the cents that the store owes the customer now and didn't before: paid for an order that is closed, or a second time."""
+    after = replace(locked, status=status or locked.status, paid_cents=sums.paid, refunded_cents=sums.refunded)
+    return after.settlement().unapplied_cents - max(0, before.settlement().unapplied_cents)
 
 
 async def _find_payments(scope: Scope, payload: NotificationPayload) -> Sequence[ChargedPayment]:
@@ -96,13 +111,18 @@ async def _find_payments(scope: Scope, payload: NotificationPayload) -> Sequence
 async def _lock_order(
     scope: Scope, payload: NotificationPayload, payments: Sequence[ChargedPayment]
 ) -> LockedOrder | None:
+    """Lock the order; one that was removed only for the payments that were created here, whose money must not be lost."""
     order = payments[0].order_id if payload.order is None and payments else payload.order
     if order is None:
         return None
     try:
-        return await lock_order(scope, order)
+        return await lock_order(scope, order, may_be_removed=bool(payments))
     except NotFound:
         return None
+
+
+def _not_found(payload: NotificationPayload) -> str:
+    return f"order not found: {repr_value(payload.order)}" if payload.order is not None else "order not found"
 
 
 def _is_first(locked: LockedOrder, charges: ChargeTotals) -> bool:

@@ -1,8 +1,8 @@
 """Create notifications in the transaction of the event they are about, and mark them as read.
 
 Recipients: of an order its customer, the vendors of its lines and the administrators with access to orders; of low stock the product's
-vendor and the administrators with access to products; of apps the administrators with access to apps. Each call is one statement for all
-recipients (docs/reference/legacy.md#notifications).
+vendor and the administrators with access to products; of a payment that an order doesn't need those with access to payments; of apps the
+administrators with access to apps. Each call is one statement for all recipients (docs/reference/legacy.md#notifications).
 """
 
 from __future__ import annotations
@@ -181,6 +181,18 @@ async def mark_all_read(scope: Scope, before: datetime | None = None) -> int:
     """Mark the caller's own notifications, or those created before a time, as read and return how many."""
     async with transaction(scope):
         return await execute(_MARK_ALL_READ, scope.store.id, scope.actor.user_id, scope.now, before)
+
+
+async def notify_surplus(scope: Scope, order_id: int, payment: str, amount: str) -> None:
+    """Notify the administrators of payments that a payment arrived which its order doesn't need any more."""
+    message = (
+        f"O pagamento {payment} foi recebido depois de o pedido ser pago, cancelado ou removido: {amount} não pertencem ao pedido. "
+        "Devolva o valor ou combine com o cliente."
+    )
+    args = _common_args(scope, ORDER, "payments")
+    await execute_later(
+        _ABOUT_PRODUCTS, *args, [f"Pedido nº {order_id}: {amount} a devolver"], [message], scope.now, [None]
+    )
 
 
 async def _insert_about_order(scope: Scope, order_id: int, title: str, message: str) -> None:

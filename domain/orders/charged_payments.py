@@ -34,6 +34,8 @@ _EVENTS: Mapping[PaymentStatus, str] = {
     PaymentStatus.PAID: event_types.PAYMENT_PAID,
     PaymentStatus.FAILED: event_types.PAYMENT_FAILED,
     PaymentStatus.EXPIRED: event_types.PAYMENT_FAILED,
+    PaymentStatus.CANCELLED: event_types.PAYMENT_CANCELLED,
+    PaymentStatus.DISPUTED: event_types.PAYMENT_DISPUTED,
 }
 _STILL_LIVE = sorted(LIVE)
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from domain import events
 from domain.orders.lifecycle import apply_transition
-from domain.orders.locked import lock_order, reject_shared
+from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.transitions import CANCELLED
 from kernel.scope import Scope
 from models import audit
@@ -18,6 +18,7 @@ _STAYS = """
 SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)
     OR EXISTS (SELECT 1 FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED'))
 """
+_RESTORE = "UPDATE orders SET deleted_at = NULL, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
 _SOFT_DELETE = "UPDATE orders SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
 
 
@@ -52,3 +53,9 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
         elif not is_kept:
             await events.emit_order_cancelled(scope, locked.id)
     return OrderDeletion(locked.id, locked.public_id, hidden=not is_kept)
+
+
+async def restore_order(scope: Scope, locked: LockedOrder) -> None:
+    """Let a locked order that was removed appear again, cancelled as it is: its money has to be found."""
+    await execute(_RESTORE, scope.store.id, locked.id, scope.now)
+    await audit.record(scope, "order.restored", "order", locked.public_id)

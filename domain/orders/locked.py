@@ -35,11 +35,12 @@ SELECT o.id, o.public_id, o.status, o.stock_state, o.vendor_id, o.user_id, o.imp
     o.subtotal_cents, o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents, o.total_cents,
     o.paid_cents, o.refunded_cents, o.payment_status, o.payment_method_id, o.shipping_method_id, o.hold_until,
     o.coupon_code, o.points_earned, o.points_spent, o.points_cents, o.shipping_quote::text AS shipping_quote,
+    o.deleted_at IS NOT NULL AS is_removed,
     EXISTS (SELECT 1 FROM promotion_uses u WHERE u.tenant_id = o.tenant_id AND u.order_id = o.id) AS has_promotions,
     EXISTS (SELECT 1 FROM order_lines l
         WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.vendor_id = $3) AS has_lines_of_caller
 FROM orders o
-WHERE o.tenant_id = $1 AND o.{key} = $2 AND o.deleted_at IS NULL
+WHERE o.tenant_id = $1 AND o.{key} = $2 AND (o.deleted_at IS NULL OR $4)
 FOR NO KEY UPDATE OF o
 """
 _READ_BY_ID = _LOCK.replace("{key}", "id").replace("FOR NO KEY UPDATE OF o", "")
@@ -77,6 +78,7 @@ class LockedOrder:
     points_spent: int
     points_cents: int
     shipping_quote: str | None
+    is_removed: bool
     has_promotions: bool
     has_lines_of_caller: bool
 
@@ -106,8 +108,8 @@ class LockedOrder:
         return self.paid_cents > self.refunded_cents
 
 
-async def lock_order(scope: Scope, order: object) -> LockedOrder:
-    """Lock an order that the caller may change.
+async def lock_order(scope: Scope, order: object, *, may_be_removed: bool = False) -> LockedOrder:
+    """Lock an order that the caller may change; one that was removed only where money may arrive for it.
 
     Raises NotFound for a missing order or a vendor without a line in it, and Forbidden for storefront callers.
     """
@@ -117,7 +119,7 @@ async def lock_order(scope: Scope, order: object) -> LockedOrder:
     if reference is None:
         raise NotFound("order")
     sql = _LOCK_BY_ID if isinstance(reference, int) else _LOCK_BY_PUBLIC_ID
-    record = await fetchrow(sql, scope.store.id, reference, scope.actor.vendor_id)
+    record = await fetchrow(sql, scope.store.id, reference, scope.actor.vendor_id, may_be_removed)
     if record is None:
         raise NotFound("order")
     locked = LockedOrder(**record)
@@ -128,7 +130,7 @@ async def lock_order(scope: Scope, order: object) -> LockedOrder:
 
 async def read_order(scope: Scope, order_id: int) -> LockedOrder | None:
     """Return an order as it is, without a lock: for a calculation that changes nothing."""
-    record = await fetchrow(_READ_BY_ID, scope.store.id, order_id, None)
+    record = await fetchrow(_READ_BY_ID, scope.store.id, order_id, None, False)
     return None if record is None else LockedOrder(**record)
 
 

@@ -76,7 +76,8 @@ async def report_payment(scope: Scope, payment: object, status: str, values: Inp
     fields = read_fields(_FIELDS, {name: value for name, value in values.items() if value is not None})
     with active_scope(scope):
         client_id = await fetchval(_CLIENT_ID, scope.actor.app_id)
-    stored = await find_payment(scope, payment)
+    # Money that arrives for an order that was removed is found like other money that is late.
+    stored = await find_payment(scope, payment, of_removed_order=True)
     if client_id is None or stored.gateway != gateway_name(client_id):
         raise NotFound("payment")
     state = _build_state(stored.payment, PaymentStatus(status), fields, values.get("currency"))
@@ -86,7 +87,7 @@ async def report_payment(scope: Scope, payment: object, status: str, values: Inp
         raise RuleViolation(
             "the report is about another charge, amount or currency than the payment", reason=MISMATCH
         ) from error
-    payment_now = (await find_payment(scope, stored.payment.public_id)).payment
+    payment_now = (await find_payment(scope, stored.payment.public_id, of_removed_order=True)).payment
     return ReportedPayment(
         payment_now.public_id,
         payment_now.status,

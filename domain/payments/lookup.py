@@ -19,7 +19,7 @@ COLUMNS = """p.id, p.public_id, p.order_id, p.sequence, p.kind, p.status, p.amou
     p.surcharge_cents, p.gateway_charge_id, p.expires_at, p.cancel_requested_at IS NOT NULL AS is_cancel_requested,
     o.public_id AS order_public_id, p.payment_method_id, p.gateway, p.attempted_at, p.attempts"""
 SOURCE = "payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id"
-_FIND = f"SELECT {COLUMNS} FROM {SOURCE} WHERE p.tenant_id = $1 AND p.public_id = $2 AND p.gateway <> '' AND o.deleted_at IS NULL"
+_FIND = f"SELECT {COLUMNS} FROM {SOURCE} WHERE p.tenant_id = $1 AND p.public_id = $2 AND p.gateway <> '' AND (o.deleted_at IS NULL OR $3)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class StoredPayment:
     attempts: int
 
 
-async def find_payment(scope: Scope, payment: object) -> StoredPayment:
-    """Return a payment by its public id; raises NotFound for one that isn't there, or was reported."""
+async def find_payment(scope: Scope, payment: object, *, of_removed_order: bool = False) -> StoredPayment:
+    """Return a payment by its public id; raises NotFound for one that isn't there, was reported, or whose order was removed."""
     public_id = parse_uuid(payment)
     with active_scope(scope):
-        row = await fetchrow(_FIND, scope.store.id, public_id) if public_id is not None else None
+        row = await fetchrow(_FIND, scope.store.id, public_id, of_removed_order) if public_id is not None else None
     if row is None:
         raise NotFound("payment")
     return stored_payment(row)

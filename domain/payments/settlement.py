@@ -112,7 +112,7 @@ def next_question(at: datetime, attempts: int, expires_at: datetime | None) -> d
 
 async def _settle(scope: Scope, payment_id: UUID, order_id: int, state: ChargeState, attempts: int) -> None:
     async with transaction(scope):
-        locked = await lock_order(scope, order_id)
+        locked = await lock_order(scope, order_id, may_be_removed=True)
         [payment] = await find_charged_payments(scope, (), payment_id)
         _reject_contradiction(payment, state)
         adopted = await fetchval(_ADOPT, scope.store.id, order_id, state.charge_id)
@@ -237,7 +237,7 @@ def _event(event_type: str, payment: ChargedPayment, state: ChargeState, order_i
 
 async def _end(scope: Scope, payment: ChargedPayment, status: PaymentStatus, failure: dict[str, str] | None) -> None:
     async with transaction(scope):
-        locked = await lock_order(scope, payment.order_id)
+        locked = await lock_order(scope, payment.order_id, may_be_removed=True)
         [current] = await find_charged_payments(scope, (), payment.public_id)
         if current.status not in LIVE:
             return

@@ -27,6 +27,7 @@ from domain.event_types import EVENT_TYPES, NAMES, USER_REGISTERED
 from domain.ledger.payouts import adjust_ledger, create_payouts, mark_paid
 from domain.orders.locked import lock_order
 from domain.orders.payments import update_payment_totals
+from domain.payments.sandbox import actions
 from domain.webhooks.envelope import EventRecord, build_request, sign
 from kernel.clock import now
 from kernel.payload_fields import PayloadField
@@ -156,17 +157,20 @@ async def _pay_out(sample: SampleStore) -> None:
 
 
 async def _pay(admin: Client, sample: SampleStore, storefront: StorefrontClient) -> None:
-    """Pay an order with a card that is declined and one that is approved, and refund the payment."""
-    query = """mutation($order: ID!, $card: String) {
-        payment_create(order_id: $order, kind: CARD, card_token: $card) { id amount_cents }
+    """Pay an order by a Pix that is cancelled, a card that is declined and one that is approved, refund a part and dispute the payment."""
+    query = """mutation($order: ID!, $kind: PaymentKind!, $card: String) {
+        payment_create(order_id: $order, kind: $kind, card_token: $card) { id gateway_charge_id }
     }"""
     with enabled_sandbox():
         await add_sandbox_methods(sample.scope)
         order = (await storefront.order((sample.mug, 1))).body["id"]
+        pix = await graphql_result(admin, query, order=order, kind="PIX")
+        await graphql_result(admin, "mutation($id: ID!) { payment_cancel(payment_id: $id) { id } }", id=pix["id"])
         for token in ("tok_declined", "tok_approved"):
-            payment = await graphql_result(admin, query, order=order, card=token)
+            payment = await graphql_result(admin, query, order=order, kind="CARD", card=token)
         refund = "mutation($id: ID!) { payment_refund(payment_id: $id, amount_cents: 500) { id } }"
         await graphql_result(admin, refund, id=payment["id"])
+        await actions.act(sample.scope, payment["gateway_charge_id"], "dispute")
 
 
 async def _abandon_cart(sample: SampleStore, storefront: StorefrontClient) -> None:
