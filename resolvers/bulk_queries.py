@@ -32,8 +32,9 @@ from models.reading.bulk_reads import BulkReader, deeper_connections, has_public
 from models.reading.response_shapes import NotCompiled, RelationField, ResponseShape
 from models.reading.snapshots import snapshot
 from resolvers.engine.compiled_fields import CompilationValues
+from resolvers.engine.costs import calculate_cost
 from resolvers.engine.limits import check_cost
-from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost
+from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
 from schema.connections import PageRequest, RelatedConnection
 from schema.fields import strawberry_field
@@ -122,7 +123,7 @@ async def prepare_operation(text: str, kind: OperationType) -> tuple[PreparedDoc
             raise query_error(f"expected one operation, not {len(prepared.operations)}", field=field)
         if operation.operation is not kind:
             raise query_error(f"expected a {kind.value}, not a {operation.operation.value}", field=field)
-        check_cost(calculate_cost(documents().schema, prepared, operation, {}))
+        check_cost(calculate_cost(documents().schema, prepared, operation, {}).fields)
     except TooComplex as error:
         raise query_error(error.message, "query_too_complex", field=field) from error
     return prepared, operation

@@ -22,7 +22,7 @@ from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
 from resolvers.results import linked
 from schema.enums import PaymentKind
-from schema.fields import root_field
+from schema.fields import LIST_SIZE, root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, BigInt, Bytes, parse_id
 from schema.selection import requested_shape
@@ -63,7 +63,7 @@ class PaymentQueries:
             return None
         return await row_reads.fetch_first(scope, requested_shape(info), by_id(reference))  # type: ignore[return-value]
 
-    @root_field(PAY)
+    @root_field(PAY, metadata={LIST_SIZE: 4})
     async def payment_options(
         self, info: Info, order_id: ID | None = None, cart_id: ID | None = None, token: str | None = None
     ) -> list[PaymentOptionObject]:

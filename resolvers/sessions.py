@@ -21,7 +21,7 @@ from models.reading.queries import Condition, Row
 from models.reading.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.engine.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
 from resolvers.mutation_helpers import delete_field
-from schema.fields import root_field
+from schema.fields import LIST_SIZE, root_field
 from schema.scalars import ID
 from schema.selection import requested_shape
 from schema.types.people import UserObject
@@ -87,7 +87,7 @@ class AccountQueries:
             raise NotFound("user")
         return user  # type: ignore[return-value]
 
-    @root_field(SIGNED_IN_USERS, metadata={RESULT: ResultField(SIGNED_IN_USERS, sessions.list_sessions)})
+    @root_field(SIGNED_IN_USERS, metadata={RESULT: ResultField(SIGNED_IN_USERS, sessions.list_sessions), LIST_SIZE: 2})
     async def sessions(self, info: Info) -> list[SessionObject]:
         """Return the caller's active sessions, most recently used first."""
         return await sessions.list_sessions(info.context.scope)  # type: ignore[return-value]

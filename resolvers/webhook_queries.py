@@ -22,9 +22,10 @@ from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFail
 from kernel.ids import request_id_from
 from kernel.scope import SYSTEM, Scope, active_scope
 from models.reading.answer_size import AnswerLimits, limited_answer
+from resolvers.engine.costs import calculate_cost
 from resolvers.engine.executor import ExecutionContext, error_of, execute_document
 from resolvers.engine.limits import check_cost
-from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost
+from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from schema.fields import ACCESS, access_of, strawberry_field
 
 # The root field of a subject of the outbox, if it isn't the one with its name.
@@ -109,7 +110,7 @@ def _prepare_query(root: str, query: str) -> PreparedDocument:
     if not _is_root(root):
         raise _query_error(f"query: events about a {root} can't be queried")
     text = f"query ($id: ID!) {{ {root}(id: $id) {query}\n}}"
-    prepared = documents.prepare_now(text, _SAMPLE_VARIABLES)
+    prepared = documents.prepare_now(text)
     if prepared.errors:
         raise _query_error(f"query: {prepared.errors[0].message}")
     operation = prepared.operation(None)
@@ -119,7 +120,7 @@ def _prepare_query(root: str, query: str) -> PreparedDocument:
     selections = operation.selection_set.selections
     if len(selections) != 1 or not isinstance(selections[0], FieldNode) or selections[0].name.value != root:
         raise _query_error("query is not one selection in braces")
-    check_cost(calculate_cost(documents.schema, prepared, operation, _SAMPLE_VARIABLES))
+    check_cost(calculate_cost(documents.schema, prepared, operation, _SAMPLE_VARIABLES).fields)
     return prepared
 
 

@@ -41,6 +41,8 @@ SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
 INTERNAL = "vitrine.internal"
 SECRET = "vitrine.secret"
+LIST_SIZE = "vitrine.list_size"
+"""The metadata key of the number of entries that a list usually has, or has at most, for the cost of a document."""
 TEXT_INTERNALLY = "vitrine.text_internally"
 CALLS_OUT = "vitrine.calls_out"
 """The metadata key of a mutation that calls another server between two transactions of its own."""
@@ -221,9 +223,17 @@ def embedded(description: str) -> Any:
     return _field(EmbeddedSource(), description, None, False)
 
 
-def output_field(description: str, *, internal: bool = False, deprecated: str | None = None) -> Any:
-    """Declare a field of a result, resolved from a mapping or an attribute; `deprecated` says what replaces it."""
-    return strawberry.field(description=description, metadata={INTERNAL: internal}, deprecation_reason=deprecated)
+def output_field(
+    description: str, *, internal: bool = False, deprecated: str | None = None, list_size: int | None = None
+) -> Any:
+    """Declare a field of a result, resolved from a mapping or an attribute; `deprecated` says what replaces it.
+
+    `list_size` is what a list counts as in the cost of a document, where that isn't 10.
+    """
+    metadata: dict[str, Any] = {INTERNAL: internal}
+    if list_size is not None:
+        metadata[LIST_SIZE] = list_size
+    return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
 def _field(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from kernel.clock import RFC3339_SQL
@@ -34,6 +35,8 @@ from models.reading.response_shapes import (
 # The format of roles in JSON that PostgreSQL builds.
 _ROLE_CASES = " ".join([f"WHEN '{code}' THEN '{name}'" for code, name in ROLE_NAMES.items()])
 _ROLE_SQL = f"CASE {{0}} {_ROLE_CASES} ELSE {{0}} END"
+MAX_COUNTED = 20_000
+"""The number of rows that the size of a list is counted to."""
 # A function takes at most 100 arguments, two for each pair.
 _MAX_JSON_PAIRS = 45
 
@@ -176,6 +179,20 @@ def count_sql(entity: Entity, visible: str, conditions: Sequence[str]) -> str:
     writer = _Writer(())
     bound = [writer.bind(text) for text in (visible, *conditions)]
     return f"SELECT count(*) {_rows_sql(entity, 't', bound[0], conditions=bound[1:])}"
+
+
+@cache
+def size_sql(entity: Entity, link: ToMany | None = None) -> str:
+    """Write the query of an array: the number of an entity's rows that one parent has at most, of all rows, and of parents that have any.
+
+    Without a link all rows are those of one parent. At most `MAX_COUNTED` rows are read, also those that the caller may not see.
+    """
+    key = "true" if link is None else link.key
+    rows = _rows_sql(entity if link is None else link.entity or entity, "t", "", link, key)
+    return (
+        "SELECT ARRAY[coalesce(max(g.n), 0), coalesce(sum(g.n), 0)::bigint, count(*)] FROM (SELECT count(*) AS n"
+        f" FROM (SELECT {key} AS key {rows} LIMIT {MAX_COUNTED}) r GROUP BY r.key) g"
+    )
 
 
 def fits_json(relation: RelationField) -> bool:

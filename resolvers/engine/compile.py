@@ -10,8 +10,9 @@ executor takes over; the executor is the reference, and `tests/graphql/test_quer
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+from uuid import UUID
 
 import orjson
 from graphql import (
@@ -41,6 +42,7 @@ from resolvers.engine.compiled_results import OWN_RECORD, RESULT, CompiledOwnRec
 from resolvers.engine.compiled_search import CompiledSearch
 from resolvers.engine.complete import ResultBuilder
 from resolvers.engine.conversions import VariableConversion, accepts_integers, conversion_of, structural_variables
+from resolvers.engine.costs import StoreCost
 from resolvers.engine.executor import ExecutionContext, Outcome, refused
 from resolvers.engine.prepare import PreparedDocument, coerced_variables
 from resolvers.entity_queries import ENTITY_QUERY
@@ -54,6 +56,8 @@ MAX_CACHED_TOKENS = 100_000
 MAX_VARIABLES_LENGTH = 4096
 # Of a document, the variables with which its plan is cached, and their length as JSON.
 _MAX_CACHED_PLANS, _MAX_CACHED_LENGTH = 50, 1_000
+# The stores of which a plan keeps the cost.
+_MAX_CACHED_COSTS = 1_000
 
 
 CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename | CompiledOwnRecord | CompiledResult
@@ -75,8 +79,8 @@ class QueryPlan:
             with replicas.replica_read(scope.store.id):
                 return {field.key: await field.run(scope, variables) for field in self._fields}
         data = {}  # a comprehension would be a coroutine of its own
-        for field in self._fields:
-            data[field.key] = await field.run(scope, variables)
+        for compiled in self._fields:
+            data[compiled.key] = await compiled.run(scope, variables)
         return data
 
 
@@ -163,11 +167,16 @@ class CompiledQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReusablePlan:
-    """A query plan whose structure and cost don't depend on the variables."""
+    """A query plan whose structure and cost don't depend on the variables; `costs` are those of the stores that used it."""
 
     plan: QueryPlan
     values: VariableConversion
-    cost: int
+    costs: dict[UUID, StoreCost] = field(default_factory=dict)
+
+    def cost(self, scope: Scope) -> int | None:
+        """Return the cost in the scope's store; None if it has to be measured."""
+        known = self.costs.get(scope.store.public_id)
+        return None if known is None or known.expires_at <= scope.now else known.cost
 
 
 _NO_VARIABLES = VariableValues({}, {})
@@ -184,6 +193,16 @@ def set_enabled(enabled: bool) -> None:
     """Enable or disable compiled reads (VITRINE_COMPILED_READS); when disabled the executor handles all queries."""
     global _enabled
     _enabled = enabled
+
+
+_Key, _Value = TypeVar("_Key"), TypeVar("_Value")
+
+
+def _keep(cached: dict[_Key, _Value], key: _Key, value: _Value, most: int) -> None:
+    """Keep a value, in place of the oldest one where there are as many as may be."""
+    if key not in cached and len(cached) >= most:
+        del cached[next(iter(cached))]
+    cached[key] = value
 
 
 class QueryCompiler:
@@ -237,28 +256,33 @@ class QueryCompiler:
 
     def cache_plan(
         self,
+        scope: Scope,
         prepared: PreparedDocument,
         operation: OperationDefinitionNode,
         compiled: CompiledQuery,
-        cost: int,
+        cost: StoreCost,
         variables: Mapping[str, Any] | None,
     ) -> None:
-        """Cache the plan of a document's only operation with the document, for these variables alone if they affect plan or cost."""
+        """Cache the plan of a document's only operation with the document, for these variables alone if they affect plan or cost.
+
+        `cost` is that of the scope's store.
+        """
         if len(prepared.operations) != 1:
             return
         name = operation.name.value if operation.name else None
         structural, conversion = self._usage(prepared, operation, name or "")
         # An integer variable may be a list size and thus affect the cost.
         if not structural and not accepts_integers(operation):
-            plan = ReusablePlan(compiled.plan, conversion, cost)
+            plan = prepared.reusable_plans.get(name) or ReusablePlan(compiled.plan, conversion)
             prepared.reusable_plans.update({None: plan, name: plan})
+            _keep(plan.costs, scope.store.public_id, cost, _MAX_CACHED_COSTS)
             return
         key = orjson.dumps(variables or {})
         if len(key) <= _MAX_CACHED_LENGTH:
             cached = prepared.plans_by_variables
-            if key not in cached and len(cached) >= _MAX_CACHED_PLANS:
-                del cached[next(iter(cached))]
-            cached[key] = ReusablePlan(compiled.plan, _no_variables, cost), compiled.variables
+            plan, values = cached.get(key) or (ReusablePlan(compiled.plan, _no_variables), compiled.variables)
+            _keep(plan.costs, scope.store.public_id, cost, _MAX_CACHED_COSTS)
+            _keep(cached, key, (plan, values), _MAX_CACHED_PLANS)
 
     def _values(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]

@@ -25,6 +25,8 @@ MAX_ALIASES = 100
 MAX_TOKENS = 2000
 MAX_REPEATS = 50
 MAX_COST = 10_000
+# The fields that the error of a document with a higher cost lists.
+MAX_DEAREST = 10
 MAX_INTROSPECTION_DEPTH = 20
 # Selections of the root fields of introspection in one operation.
 MAX_SCHEMA_SELECTIONS = 1
@@ -40,10 +42,13 @@ INTROSPECTION_FIELDS = ("__schema", "__type")
 _MAX_FRAGMENT_CHAIN = 100
 
 
-def check_cost(cost: int) -> None:
-    """Raise `TooComplex` if the query cost exceeds `MAX_COST`."""
+def check_cost(fields: Counter[str]) -> None:
+    """Raise `TooComplex` if the cost of an operation, whose fields cost so much by path, exceeds `MAX_COST`."""
+    cost = fields.total()
     if cost > MAX_COST:
-        raise TooComplex(f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost})
+        dearest = [{"path": path, "cost": part} for path, part in fields.most_common(MAX_DEAREST)]
+        message = f"the cost of the document is {cost}; at most {MAX_COST} is allowed"
+        raise TooComplex(message, details={"cost": cost, "fields": dearest})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Prepare GraphQL documents for execution: check their limits, parse, validate and cache them.
 
-A document over a limit (`resolvers/engine/limits.py`) is neither parsed nor validated.
+A document over a limit (`resolvers/engine/limits.py`) is neither parsed nor validated; its cost is measured before it is executed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ from resolvers.engine.limits import (
     MAX_LENGTH,
     MAX_TOKENS,
     LimitChecker,
-    check_cost,
 )
 from resolvers.engine.parser import parse_document
-from resolvers.engine.query_cost import CostCalculator
 from resolvers.engine.scanner import (
     ScannedDocument,
     ScannedSpread,
@@ -72,7 +70,7 @@ class PreparedDocument:
     scanned: ScannedDocument | None = None
     size: int = 0
     costs: dict[Any, int] = field(default_factory=dict, compare=False, repr=False)
-    """The cache of `calculate_cost`."""
+    """The cache of `resolvers.engine.costs.measure_cost`."""
     reusable_plans: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
     """The `resolvers.engine.compile.ReusablePlan` of the document's only operation, by None and its name; empty until it is compiled."""
     plans_by_variables: dict[bytes, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -107,13 +105,11 @@ def prepare_document(
     text: str,
     *,
     limited: bool,
-    variables: Mapping[str, Any] | None = None,
-    operation: str | None = None,
     max_tokens: int = MAX_TOKENS,
 ) -> PreparedDocument:
-    """Parse and validate a document; `limited` applies the query limits to a client's document.
+    """Parse and validate a document; `limited` applies the query limits, but for the cost, to a client's document.
 
-    With `variables` the cost of the operation is checked before parsing. Raises `TooComplex` for a document over a limit.
+    Raises `TooComplex` for a document over a limit.
     """
     if limited and len(text) > MAX_LENGTH:
         raise TooComplex(f"the document is {len(text)} characters long; at most {MAX_LENGTH} are allowed")
@@ -126,9 +122,6 @@ def prepare_document(
         checker.check()
         if checker.cycle is not None:
             return PreparedDocument(None, (_cycle_error(text, checker.cycle),), {})
-        selected = scanned.operation(operation)
-        if variables is not None and selected is not None:
-            check_cost(CostCalculator(schema, scanned, selected, variables).cost())
     try:
         document = parse_document(text)
     except GraphQLSyntaxError as problem:
@@ -207,14 +200,12 @@ class DocumentCache:
         """Return the total number of tokens of the cached documents."""
         return self._documents.weight
 
-    async def prepare(
-        self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
-    ) -> PreparedDocument:
+    async def prepare(self, text: str) -> PreparedDocument:
         """Return the same as `prepare_now`, prepared in a thread while other requests are served.
 
         Raises `RateLimited` when too many documents of the caller wait. Requests of one text wait for the same work.
         """
-        work = partial(prepare_document, self.schema, text, limited=True, variables=variables, operation=operation)
+        work = partial(prepare_document, self.schema, text, limited=True)
 
         async def prepare() -> PreparedDocument:
             prepared = await (_DOCUMENTS if len(text) > MAX_SHORT_LENGTH else _SHORT_DOCUMENTS).run(work)
@@ -223,40 +214,25 @@ class DocumentCache:
 
         return await (prepare() if len(text) > self._max_length else self._documents.find_or_make(text, prepare))
 
-    async def prepare_once(
-        self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
-    ) -> PreparedDocument:
+    async def prepare_once(self, text: str) -> PreparedDocument:
         """Return the document of a caller without a credential, which has to be short and isn't cached. Raises as `prepare`."""
         if len(text) > MAX_ANONYMOUS_LENGTH:
             raise TooComplex(
                 f"without a credential a document has at most {MAX_ANONYMOUS_LENGTH} characters, not {len(text)}"
             )
-        work = partial(
-            prepare_document,
-            self.schema,
-            text,
-            limited=True,
-            variables=variables,
-            operation=operation,
-            max_tokens=MAX_ANONYMOUS_TOKENS,
-        )
+        work = partial(prepare_document, self.schema, text, limited=True, max_tokens=MAX_ANONYMOUS_TOKENS)
         return await _SHORT_DOCUMENTS.run(work)
 
     def find(self, text: str) -> PreparedDocument | None:
         """Return the cached document of a text, which then counts as used."""
         return self._documents.find(text)
 
-    def prepare_now(
-        self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
-    ) -> PreparedDocument:
-        """Return the prepared document of a client's text. Raises `TooComplex`.
-
-        With variables the cost is checked before an uncached text is parsed; it is not checked for a cached one.
-        """
+    def prepare_now(self, text: str) -> PreparedDocument:
+        """Return the prepared document of a client's text. Raises `TooComplex`."""
         cached = self.find(text)
         if cached is not None:
             return cached
-        prepared = prepare_document(self.schema, text, limited=True, variables=variables, operation=operation)
+        prepared = prepare_document(self.schema, text, limited=True)
         self._store(text, prepared)
         return prepared
 
@@ -266,32 +242,7 @@ class DocumentCache:
             self._documents.keep(text, prepared)
 
 
-# The number of cached costs per document, keyed by the list sizes in its variables.
-_MAX_CACHED_COSTS = 100
-
-
-def calculate_cost(
-    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
-) -> int:
-    """Calculate the static cost of an operation: 1 per object, multiplied by the size of lists; leaves and introspection cost 0.
-
-    The size is the `limit`, `first` or `per_page` argument (of the list, or of the page or connection that contains it), its default,
-    or 10. Sizes in variables are coerced first: `100.0` is 100.
-    """
-    assert prepared.scanned is not None
-    name = operation.name.value if operation.name else None
-    sizes = _size_variables(schema, prepared, operation, variables) if operation.variable_definitions else {}
-    key = (name, *sizes.items())
-    cost = prepared.costs.get(key)
-    if cost is None:
-        scanned = prepared.scanned.operation(name)
-        cost = CostCalculator(schema, prepared.scanned, scanned, sizes).cost() if scanned else 0
-        if len(prepared.costs) < _MAX_CACHED_COSTS:
-            prepared.costs[key] = cost
-    return cost
-
-
-def _size_variables(
+def size_variables(
     schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
 ) -> dict[str, int]:
     """Return the coerced variables that may be list sizes: validation allows only a plain `Int` as the value of a size argument."""

@@ -26,6 +26,7 @@ from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge,
 from models.reading.response_shapes import NotCompiled
 from resolvers.engine.compile import QueryCompiler, only_field
 from resolvers.engine.conversions import has_many_values
+from resolvers.engine.costs import StoreCost
 from resolvers.engine.executor import ExecutionContext, error_code, error_of, execute_document, refused
 from resolvers.engine.introspection import Introspector, is_introspection
 from resolvers.engine.prepare import PreparedDocument
@@ -56,7 +57,7 @@ class OperationExecutor:
     def execute_cached_plan(
         self, scope: Scope, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
     ) -> Awaitable[dict[str, Any] | None]:
-        """Return the response, data and cost, by the cached plan of a document's only operation; None when no plan fits.
+        """Return the response, data and cost, by the cached plan of a document's only operation; None without a plan or its cost here.
 
         Raise `AnswerTooLarge` for an answer over its limits.
         """
@@ -70,12 +71,15 @@ class OperationExecutor:
         if planned is None:
             return None
         plan, values = planned
+        cost = plan.cost(scope)
+        if cost is None:
+            return None
         with self._limited() as size:
             try:
                 data = await plan.plan.run(scope, values)
             except NotCompiled:
                 return None
-        return {"data": data if size is None else size.mark(data), "extensions": {"cost": plan.cost}}
+        return {"data": data if size is None else size.mark(data), "extensions": {"cost": cost}}
 
     def execute(
         self,
@@ -84,7 +88,7 @@ class OperationExecutor:
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any] | None,
         *,
-        cost: int | None = None,
+        cost: StoreCost | None = None,
     ) -> Awaitable[ExecutionResult]:
         """Execute an operation and convert its records; with its `cost`, its plan is cached with the document."""
         run = self._execute_prepared(scope, prepared, operation, variables, cost)
@@ -99,7 +103,7 @@ class OperationExecutor:
         prepared: PreparedDocument,
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any] | None,
-        cost: int | None,
+        cost: StoreCost | None,
     ) -> ExecutionResult:
         if self._public and is_introspection(operation):
             return await self._introspector.execute(prepared, operation, variables)
@@ -115,7 +119,7 @@ class OperationExecutor:
                 return refused(error)
             else:
                 if cost is not None:
-                    self._compiler.cache_plan(prepared, operation, compiled, cost, variables)
+                    self._compiler.cache_plan(scope, prepared, operation, compiled, cost, variables)
                 return ExecutionResult(data, None)
         result = await self._execute_uncompiled(scope, prepared, operation, variables)
         if result.data is not None and prepared.conversions:

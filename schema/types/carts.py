@@ -89,7 +89,9 @@ class CartItemObject:
     quantity: BigInt = output_field("The number of units.")
     price_cents: BigInt = output_field("The unit price, in cents.")
     total_cents: BigInt = output_field("The line total: quantity times unit price, in cents.")
-    options: list[CartItemOptionObject] = output_field("The chosen options, in the order of the product's options.")
+    options: list[CartItemOptionObject] = output_field(
+        "The chosen options, in the order of the product's options.", list_size=1
+    )
     option_values: JSON = output_field(
         "The chosen options as `cart_item_add` takes them: option ID to variant ID or text."
     )
@@ -98,7 +100,9 @@ class CartItemObject:
         deprecated="Use `options`, which is typed.",
     )
     is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
-    warnings: list[CartItemWarningObject] = output_field("The warnings of the cart that are about this line.")
+    warnings: list[CartItemWarningObject] = output_field(
+        "The warnings of the cart that are about this line.", list_size=1
+    )
 
 
 @object_type("CartGift", access=VIEW_CARTS)
@@ -158,22 +162,25 @@ class CartObject:
     id: ID = output_field("The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
     status: CartStatus = output_field("The status.")
     currency: str = output_field("The currency, ISO 4217.")
-    items: list[CartItemObject] = output_field("The cart lines, in the order they were added.")
+    items: list[CartItemObject] = output_field("The cart lines, in the order they were added.", list_size=4)
     quantity_total: BigInt = output_field("The number of units of all cart lines.")
-    gifts: list[CartGiftObject] = output_field("The free gifts of promotions, as far as stock is available.")
+    gifts: list[CartGiftObject] = output_field(
+        "The free gifts of promotions, as far as stock is available.", list_size=1
+    )
     customer_email: str | None = output_field("The customer's e-mail address, if set.")
     address: CartAddressObject | None = output_field("The shipping address.")
     shipping_option: ShippingOptionObject | None = output_field(
         "The chosen shipping option; null if none was chosen or it is no longer available."
     )
     shipping_options: list[ShippingOptionObject] | None = output_field(
-        "The shipping options for the cart's items and address, with current prices; empty for a closed cart."
+        "The shipping options for the cart's items and address, with current prices; empty for a closed cart.",
+        list_size=5,
     )
     payment_methods: list[PaymentMethodObject] | None = output_field(
         "The payment methods that the checkout accepts; null for callers without access to them."
     )
     warnings: list[CartWarningObject] = output_field(
-        "What the checkout would refuse, and prices that changed since the lines were added."
+        "What the checkout would refuse, and prices that changed since the lines were added.", list_size=1
     )
     coupon_code: str | None = output_field("The applied coupon code.")
     points_to_use: int = output_field("The reward points that the customer wants to spend.")

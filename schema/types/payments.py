@@ -201,7 +201,7 @@ class PaymentOptionObject:
     public_key: str = output_field("The key with which the page makes a token of a card; empty for none.")
     total_cents: BigInt = output_field("What is paid at once by this kind, in cents.")
     installments: list[InstallmentOptionObject] = output_field(
-        "The instalments that are offered; one for all but cards."
+        "The instalments that are offered; one for all but cards.", list_size=4
     )
 
 

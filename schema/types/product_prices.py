@@ -29,7 +29,9 @@ class ProductPricingObject:
     price_cents: BigInt = output_field("The price after promotions: what a cart or order of the caller charges.")
     base_cents: BigInt = output_field("The price before promotions, that of the chosen options included.")
     discount_cents: BigInt = output_field("The difference of the two.")
-    promotions: list[AppliedPromotionObject] = output_field("The promotions that lower the price, in their order.")
+    promotions: list[AppliedPromotionObject] = output_field(
+        "The promotions that lower the price, in their order.", list_size=1
+    )
 
 
 @object_type("PriceRange")

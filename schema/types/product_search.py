@@ -82,7 +82,7 @@ class FeatureFacetObject:
     feature_id: ID = output_field("The feature.")
     feature: FeatureObject | None = relation(ToOne("feature_id"), "The feature.")
     name: str = output_field("The name of the feature.")
-    values: list[VariantCountObject] = output_field("The values, the most frequent first, at most 100.")
+    values: list[VariantCountObject] = output_field("The values, the most frequent first, at most 100.", list_size=4)
 
 
 @object_type(
@@ -95,13 +95,18 @@ class ProductFacetsObject:
     """A `domain.search.products.Facets`."""
 
     categories: list[CategoryCountObject] = output_field(
-        "The categories below those chosen, without a choice the root categories; by position, at most 100."
+        "The categories below those chosen, without a choice the root categories; by position, at most 100.",
+        list_size=5,
     )
-    vendors: list[VendorCountObject] = output_field("The vendors, the chosen and the most frequent first, at most 100.")
-    prices: list[PriceStepObject] = output_field("The price steps, lowest first.")
-    ratings: list[RatingCountObject] = output_field("The ratings, highest first.")
-    availability: list[AvailabilityCountObject] = output_field("Products that can be bought, and those that can't.")
-    features: list[FeatureFacetObject] = output_field("The filterable features, by position.")
+    vendors: list[VendorCountObject] = output_field(
+        "The vendors, the chosen and the most frequent first, at most 100.", list_size=5
+    )
+    prices: list[PriceStepObject] = output_field("The price steps, lowest first.", list_size=5)
+    ratings: list[RatingCountObject] = output_field("The ratings, highest first.", list_size=5)
+    availability: list[AvailabilityCountObject] = output_field(
+        "Products that can be bought, and those that can't.", list_size=2
+    )
+    features: list[FeatureFacetObject] = output_field("The filterable features, by position.", list_size=3)
 
 
 @object_type("ProductSearchEdge", access=INHERITED)

@@ -19,9 +19,9 @@ from auth.schemes import MISSING_HEADER
 from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.scope import ActorKind, Scope, active_scope
 from models.reading.answer_size import too_many_bytes
+from resolvers.engine.costs import StoreCost, measure_cost
 from resolvers.engine.executor import format_document_error, format_error
-from resolvers.engine.limits import check_cost
-from resolvers.engine.prepare import PreparedDocument, calculate_cost
+from resolvers.engine.prepare import PreparedDocument
 from resolvers.events import PAYMENT_CHANGED, subscribed_arguments
 from rest_facade.routing import SCOPE
 from schema.types.events import SUBJECTS
@@ -49,7 +49,7 @@ class Operation:
     prepared: PreparedDocument
     node: OperationDefinitionNode
     variables: Mapping[str, Any]
-    cost: int
+    cost: StoreCost
     key: object
     """Equal for operations that give all callers the same results; None for another."""
 
@@ -71,7 +71,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
             raise OperationRefused(
                 {"message": "persisted document not selected", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}
             )
-        prepared = await graphql_view.prepare(app, scope, text, variables, name)
+        prepared = await graphql_view.prepare(app, scope, text)
         node = prepared.operation(name)
         if scope.actor.kind is ActorKind.ANONYMOUS and not graphql_view.needs_no_credential(
             node, app[WITHOUT_CREDENTIAL]
@@ -81,8 +81,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
             raise OperationRefused(*(format_document_error(error, scope) for error in prepared.errors))
         if node is None:
             raise OperationRefused(malformed(graphql_view.operation_error(prepared, name)))
-        cost = calculate_cost(documents.schema, prepared, node, variables)
-        check_cost(cost)
+        cost = await measure_cost(scope, documents.schema, prepared, node, variables)
     except (Unauthenticated, RateLimited, Unavailable):
         raise
     except DomainError as error:
@@ -96,7 +95,7 @@ async def execute_once(app: web.Application, scope: Scope, operation: Operation)
     result = await app[EXECUTOR].execute(
         scope, operation.prepared, operation.node, operation.variables, cost=operation.cost
     )
-    return await _serialize(app, scope, result, operation.cost)
+    return await _serialize(app, scope, result, operation.cost.cost)
 
 
 async def subscribe(

@@ -25,9 +25,10 @@ from models.reading.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
+from resolvers.engine.costs import measure_cost
 from resolvers.engine.executor import error_extensions, format_document_error, format_error
-from resolvers.engine.limits import INTROSPECTION_FIELDS, check_cost
-from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost
+from resolvers.engine.limits import INTROSPECTION_FIELDS
+from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from resolvers.engine.run import OperationExecutor
 from resolvers.engine.secret_fields import returns_secret
 from resolvers.persisted_documents import find_document, save_document
@@ -216,7 +217,7 @@ async def _execute(
     variables: dict[str, Any] = body.get("variables") or {}
     name = body.get("operationName") or None
     try:
-        prepared = await prepare(request.app, scope, text, variables, name)
+        prepared = await prepare(request.app, scope, text)
     except DomainError as error:
         return _refused(request, scope, error)
     if files and (problem := misplaced_file(prepared, name, files)):
@@ -281,8 +282,7 @@ async def _execute_prepared(
             return _error_response(request, 400, NEEDS_STREAM)
         if operation.operation.value == "mutation" and not allow_mutations:
             return web.Response(status=405, headers={"Allow": "POST"})
-        cost = calculate_cost(documents.schema, prepared, operation, variables)
-        check_cost(cost)
+        cost = await measure_cost(scope, documents.schema, prepared, operation, variables)
     except DomainError as error:
         return _refused(request, scope, error)
     is_idempotent = (
@@ -295,21 +295,19 @@ async def _execute_prepared(
         if is_idempotent and len(operation.selection_set.selections) != 1:
             return _error_response(request, 400, "with an Idempotency-Key a document holds one mutation")
         result = await executor.execute(scope, prepared, operation, variables, cost=cost)
-        return await _result_response(request, scope, result, cost)
+        return await _result_response(request, scope, result, cost.cost)
 
     if is_idempotent:
         return await handle_once(request, scope, ERROR_FORMAT, respond, takes_files=True)
     return await respond()
 
 
-async def prepare(
-    app: web.Application, scope: Scope, text: str, variables: Mapping[str, Any], name: str | None
-) -> PreparedDocument:
+async def prepare(app: web.Application, scope: Scope, text: str) -> PreparedDocument:
     """Return the prepared document of a caller; one without a credential gets little and leaves nothing behind."""
     documents = app[DOCUMENTS]
     if scope.actor.kind is ActorKind.ANONYMOUS:
-        return await documents.prepare_once(text, variables, name)
-    return await documents.prepare(text, variables, name)
+        return await documents.prepare_once(text)
+    return await documents.prepare(text)
 
 
 def _refused(request: web.Request, scope: Scope, error: DomainError) -> web.Response:

@@ -51,6 +51,8 @@ class Reader:
     key: str
     answers: Answers = field(default_factory=Answers)
     statements: dict[str, int] = field(default_factory=dict)
+    costs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The cost of an operation, and the objects in its answer."""
     cacheable: set[str] = field(default_factory=set)
 
     async def follow(self, block: Block) -> None:
@@ -75,6 +77,9 @@ class Reader:
             self.answers.add(block.name, response.body["data"])
         if block.operation.operation is OperationType.QUERY:
             self.statements[block.name] = response.statements
+        if not is_refusal_shown:
+            cost = response.body["extensions"]["cost"]
+            self.costs[f"{block.name} {len(self.costs)}"] = cost, objects_in(response.body["data"]) - 1
         if "ETag" in response.headers:
             self.cacheable.add(block.name)
         return response
@@ -137,6 +142,13 @@ async def reader(http: HttpClient, demo_store: Store, tmp_path_factory: pytest.T
         for block in BLOCKS:
             await result.follow(block)
     return result
+
+
+def objects_in(value: Any) -> int:
+    """Return the number of objects in a JSON value."""
+    if isinstance(value, list):
+        return sum(map(objects_in, value))
+    return 1 + sum(map(objects_in, value.values())) if isinstance(value, dict) else 0
 
 
 def install_demo_command(folder: Path, output: Mapping[str, Any]) -> None:
@@ -212,6 +224,14 @@ def test_the_account_has_the_customers_order(reader: Reader) -> None:
 def test_a_read_takes_a_bounded_number_of_statements(reader: Reader) -> None:
     assert {name: count for name, count in reader.statements.items() if count > MAX_STATEMENTS} == {}
     assert len(reader.statements) > 10
+
+
+def test_the_cost_of_an_operation_is_within_three_times_of_what_it_reads(reader: Reader) -> None:
+    # Of a few objects, what an order doesn't have yet, such as shipments, may be most.
+    few = 8
+    far = {name: pair for name, pair in reader.costs.items() if not pair[1] / 3 <= pair[0] <= 3 * max(pair[1], few)}
+    assert far == {}
+    assert len(reader.costs) >= 35
 
 
 def test_what_every_visitor_sees_alike_is_cacheable(reader: Reader) -> None:

@@ -7,8 +7,9 @@ from graphql import get_introspection_query
 
 from kernel.errors import TooComplex, ValidationFailed
 from resolvers import root
+from resolvers.engine.costs import calculate_cost
 from resolvers.engine.limits import MAX_COST
-from resolvers.engine.prepare import DocumentCache, calculate_cost, coerced_variables, prepare_document
+from resolvers.engine.prepare import DocumentCache, coerced_variables, prepare_document
 
 
 def _prepare(text: str) -> object:
@@ -29,7 +30,7 @@ def _cost(text: str, variables: dict[str, object] | None = None) -> int:
     assert prepared.errors == ()
     operation = prepared.operation(None)
     assert operation is not None
-    return calculate_cost(schema, prepared, operation, variables or {})
+    return calculate_cost(schema, prepared, operation, variables or {}).fields.total()
 
 
 def test_twelve_levels_pass_and_thirteen_do_not() -> None:
@@ -100,7 +101,7 @@ def test_the_standard_introspection_query_passes() -> None:
     assert prepared.errors == ()
     operation = prepared.operation(None)
     assert operation is not None
-    assert calculate_cost(root.public_schema(), prepared, operation, {}) == 0
+    assert calculate_cost(root.public_schema(), prepared, operation, {}).fields.total() == 0
 
 
 def test_values_that_are_equal_in_python_alone_are_coerced_apart() -> None:
@@ -115,8 +116,8 @@ def test_values_that_are_equal_in_python_alone_are_coerced_apart() -> None:
         assert [None if each is None else each.coerced for each in coerced] == [{"n": 1}, None, {"n": 7}, None], (
             repetition
         )
-        assert calculate_cost(schema, prepared, operation, {"n": 1}) == 1, repetition
-        assert calculate_cost(schema, prepared, operation, {}) == 7, repetition
+        assert calculate_cost(schema, prepared, operation, {"n": 1}).fields.total() == 1, repetition
+        assert calculate_cost(schema, prepared, operation, {}).fields.total() == 7, repetition
 
 
 def test_introspection_has_its_own_depth_limit() -> None:
@@ -155,8 +156,18 @@ def test_a_list_size_in_a_variable_counts_with_its_value_or_default() -> None:
     assert _cost(text, {"n": 9}) == 9
 
 
-def test_a_huge_list_size_exceeds_the_cost_limit() -> None:
-    assert _cost("{ products(limit: 2147483647) { images { url } } }") > MAX_COST
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ products(limit: 2147483647) { images { url } } }",
+        "{ products(limit: 500) { categories { products(first: 500) { edges { node { id } } } } } }",
+        "query ($n: Int!) { products(limit: $n) { images { id } } }",
+        "query ($m: Int = 5000) { products(limit: $m) { images { id } } }",
+        "{ " + " ".join(f"p{i}: products(limit: 500) {{ id name slug sku }}" for i in range(99)) + " }",
+    ],
+)
+def test_an_expensive_document_exceeds_the_cost_limit(text: str) -> None:
+    assert _cost(text, {"n": 50_000}) > MAX_COST
 
 
 def test_nul_in_a_string_of_the_document_is_refused() -> None:

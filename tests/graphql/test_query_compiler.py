@@ -16,8 +16,9 @@ from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.engine import compile as query_compiler
 from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.costs import StoreCost, calculate_cost
 from resolvers.engine.executor import ExecutionContext, execute_document
-from resolvers.engine.prepare import PreparedDocument, calculate_cost, prepare_document
+from resolvers.engine.prepare import PreparedDocument, prepare_document
 from tests.graphql.conftest import StoreRecords
 from tests.graphql.random_documents import DocumentGenerator, GeneratedDocument
 from tests.harness.sample_store import SampleStore
@@ -60,7 +61,7 @@ async def test_compiled_queries_return_the_data_of_the_executor(block: int, whic
         prepared = _document(schema, generated)
         operation = prepared.operation(None)
         assert operation is not None, seed
-        if calculate_cost(schema, prepared, operation, generated.variables) > 20_000:
+        if calculate_cost(schema, prepared, operation, generated.variables).fields.total() > 20_000:
             continue
         scope = records.callers[rng.choice(CALLERS)]
         with active_scope(scope):
@@ -271,12 +272,14 @@ async def test_plans_cached_for_variables_are_bounded(sample: SampleStore):
     for size in range(1, 90):
         compiled = compiler.compile_query(prepared, operation, {"n": size})
         assert compiled is not None, size
-        compiler.cache_plan(prepared, operation, compiled, size, {"n": size})
+        compiler.cache_plan(sample.scope, prepared, operation, compiled, StoreCost(size, sample.scope.now), {"n": size})
         assert compiler.cached_plan(prepared, None, {"n": size}) is not None
     assert len(prepared.plans_by_variables) == 50
     assert compiler.cached_plan(prepared, None, {"n": 1}) is None
     assert compiled is not None
-    compiler.cache_plan(prepared, operation, compiled, 1, {"filter": {"search": "x" * 2_000}})
+    compiler.cache_plan(
+        sample.scope, prepared, operation, compiled, StoreCost(1, sample.scope.now), {"filter": {"search": "x" * 2_000}}
+    )
     assert len(prepared.plans_by_variables) == 50
 
 
