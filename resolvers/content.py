@@ -9,7 +9,12 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.content.blocks import BLOCK_RECORDS
-from domain.content.language_variables import LANGUAGE_VARIABLE_RECORDS, find_language_variable
+from domain.content.language_variables import (
+    LANGUAGE_VARIABLE_RECORDS,
+    delete_language_variables,
+    find_language_variable,
+    put_language_variable,
+)
 from domain.content.languages import LANGUAGE_RECORDS
 from domain.content.pages import PAGE_RECORDS
 from domain.content.read import LANGUAGE_VARIABLES, LANGUAGES
@@ -80,20 +85,20 @@ class LanguageVariableMutations:
     async def language_variable_named_update(
         self, info: Info, id: ID, input: LanguageVariableInput, lang_code: str | None = None
     ) -> LanguageVariableObject | None:
-        """Update a language variable, named by ID, or by name in a language."""
-        scope = info.context.scope
-        subject = await find_language_variable(scope, id, lang_code)
-        return await load_record(  # type: ignore[no-any-return]
-            info, await LANGUAGE_VARIABLE_RECORDS.update(scope, subject, provided_fields(input))
-        )
+        """Update a language variable, named by ID, or by name in a language, or create the one of that name."""
+        number = await put_language_variable(info.context.scope, id, lang_code, provided_fields(input))
+        return await load_record(info, number)  # type: ignore[no-any-return]
 
     @root_field(_WRITE, internal=True)
     async def language_variable_named_delete(
-        self, info: Info, id: ID, lang_code: str | None = None
+        self, info: Info, id: ID, lang_code: str | None = None, in_all: bool | None = None
     ) -> DeletedRecordObject:
-        """Delete a language variable, named by ID, or by name in a language."""
+        """Delete a language variable, named by ID, or by name in a language; `in_all`: without a language in all of them."""
         scope = info.context.scope
-        await LANGUAGE_VARIABLE_RECORDS.delete(scope, await find_language_variable(scope, id, lang_code))
+        if in_all and lang_code is None and parse_id(id) is None:
+            await delete_language_variables(scope, id)
+        else:
+            await LANGUAGE_VARIABLE_RECORDS.delete(scope, await find_language_variable(scope, id, lang_code))
         return deleted_record(id)  # type: ignore[no-any-return]
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from domain.content.languages import default_language, set_language
 from domain.records import Change, RecordType
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import MAX_NAME, InputField, name_text, text
+from kernel.fields import MAX_NAME, InputField, InputValues, name_text, text
 from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope, active_scope
 from kernel.text import NFC_RATIO, nfc, repr_value
-from models.connection.database import fetchval
+from models import audit
+from models.audit import AuditLogEntry
+from models.connection.database import fetch, fetchval, transaction
 from models.references import LANGUAGE_VARIABLE
 from models.tables.content import LanguageVariable
 
@@ -20,6 +23,7 @@ LANGUAGE_VARIABLE_FIELDS: Mapping[str, InputField] = {
     "value": InputField("value", text(), code="value_invalid"),
 }
 _NAMED = "SELECT id FROM language_variables WHERE tenant_id = $1 AND lang_code = $2 AND name = $3"
+_DELETE_NAMED = "DELETE FROM language_variables WHERE tenant_id = $1 AND name = $2 RETURNING public_id"
 
 
 def _taken(change: Change) -> ValidationFailed:
@@ -47,7 +51,31 @@ async def find_language_variable(scope: Scope, subject: object, lang_code: str |
         return reference
     with active_scope(scope):
         language = lang_code.strip().lower() if lang_code else await default_language(scope)
-        number: int | None = await fetchval(_NAMED, scope.store.id, language, nfc(str(subject)[: NFC_RATIO * MAX_NAME]))
+        number: int | None = await fetchval(_NAMED, scope.store.id, language, _name(subject))
     if number is None:
         raise NotFound(LANGUAGE_VARIABLE.name)
     return number
+
+
+async def put_language_variable(scope: Scope, subject: object, lang_code: str | None, values: InputValues) -> int:
+    """Update a variable, named as for `find_language_variable`, or create the one of that name; return its number."""
+    try:
+        number = await find_language_variable(scope, subject, lang_code)
+    except NotFound:
+        language = {"lang_code": lang_code} if lang_code else {}
+        return await LANGUAGE_VARIABLE_RECORDS.create(scope, {"name": str(subject), **language, **values})
+    return await LANGUAGE_VARIABLE_RECORDS.update(scope, number, values)
+
+
+async def delete_language_variables(scope: Scope, name: str) -> None:
+    """Delete the variables of a name in all languages; raises NotFound when there is none."""
+    async with transaction(scope):
+        deleted = await fetch(_DELETE_NAMED, scope.store.id, _name(name))
+        if not deleted:
+            raise NotFound(LANGUAGE_VARIABLE.name)
+        entry = partial(AuditLogEntry, "language_variable.deleted", "language_variable")
+        await audit.record_all(scope, [entry(row["public_id"]) for row in deleted])
+
+
+def _name(subject: object) -> str:
+    return nfc(str(subject)[: NFC_RATIO * MAX_NAME])

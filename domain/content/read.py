@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.filters import exact, exact_second, ids, optional_references, sorts, statuses, substring
 from domain.visibility import published
 from kernel.product_fields import SEO_FIELDS
-from models.reading.queries import Entity
+from models.reading.queries import Condition, Entity, EntityFilter, has_any_id
 
 _VISIBLE = published(("view_content",), "read_content")
 
@@ -24,6 +24,14 @@ LANGUAGES = Entity(
     default_sort="id",
 )
 
+
+def _is_in_language(languages: list[str]) -> Condition:
+    """Match rows in any of the languages, by code, number or public id."""
+    named = "x.code = ANY({}::text[]) OR x.id::text = ANY({}::text[]) OR x.public_id::text = ANY({}::text[])"
+    words = [language.lower() for language in languages]
+    return has_any_id("t.lang_code", "languages x", "x.code", Condition(named, (words, words, words)))
+
+
 LANGUAGE_VARIABLES = Entity(
     table="language_variables",
     visible=published(("view_content",), "read_content", ""),
@@ -31,6 +39,7 @@ LANGUAGE_VARIABLES = Entity(
         "id": ids("language variables"),
         **exact("text", name="any of these names", lang_code="in any of these languages"),
         "search": substring("name or value", "t.name", "t.value"),
+        "language": EntityFilter("text", _is_in_language, "in any of these languages", many=True, internal=True),
         **exact("text", "value", internal=True),
     },
     sorts=sorts("name", ("lang_code", "language"), "id"),

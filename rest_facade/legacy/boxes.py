@@ -67,7 +67,7 @@ def _description_handler(operation: FacadeOperation) -> Handler:
         rows = (await execute(scope, operation, {"box_id": [request.match_info["id"]]}))["rows"]
         if not rows:
             raise NotFound("box")
-        languages = (request.query.get("lang_code"), "pt", "pt-BR")
+        languages = (request.query.get("lang_code"), request.query.get("sl"), "pt", "pt-BR")
         by_language = {row["lang_code"]: row for row in reversed(rows)}
         description = next((by_language[code] for code in languages if code in by_language), rows[0])
         return json_response(description)

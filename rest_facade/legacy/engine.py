@@ -30,7 +30,15 @@ from rest_facade.legacy.reshape import (
     is_cscart,
     message_renamer,
 )
-from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
+from rest_facade.legacy.resource import (
+    ALREADY_EXISTS,
+    LANG_CODE,
+    LANGUAGE,
+    ActionRoute,
+    NestedList,
+    Record,
+    Resource,
+)
 from rest_facade.legacy.round_trip import changes_of
 from rest_facade.responses import json_response
 from rest_facade.routing import SCOPE, Handler
@@ -41,6 +49,8 @@ Rows: TypeAlias = tuple[list[Record], int]
 
 VIEW, MANAGE = "view", "manage"
 _NOT_FOUND = "not_found"
+_OTHER_NAMES = {LANG_CODE.name: LANGUAGE.name}
+"""CS-Cart's names of lookup parameters in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +103,8 @@ def record_variables(resource: Resource, request: web.Request, body: Mapping[str
         variables[resource.id_variable] = path["id"]
     if resource.lookup_parameters and "id" in path:
         query = dict(request.rel_url.query)  # the last of a repeated parameter wins
-        for name in resource.lookup_parameters:
-            value = query.get(name) or (body or {}).get(name)
+        for name in set(resource.lookup_parameters) - path.keys():
+            value = query.get(name) or query.get(_OTHER_NAMES.get(name, "")) or (body or {}).get(name)
             variables[name] = str(value) if value not in (None, "") else None
     return variables
 
@@ -260,7 +270,7 @@ def _write_handler(
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         if is_new:
-            body = _with_cscart_defaults(resource, scope, body)
+            body = _with_cscart_defaults(resource, scope, _with_language(resource, request, body))
             required = (
                 name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
             )
@@ -312,6 +322,13 @@ def _changes(resource: Resource, body: Mapping[str, Any], record: Record) -> dic
     """Return what the body changes of the record."""
     changes = changes_of(resource, body, record)
     return changes if resource.complete_update is None else resource.complete_update(changes, record)
+
+
+def _with_language(resource: Resource, request: web.Request, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a new record, with the language of the path, or where the body names none with that of the query."""
+    name, in_path = resource.language_field, request.match_info.get(LANG_CODE.name)
+    language = in_path or body.get(name) or request.rel_url.query.get(LANGUAGE.name)
+    return {**body, name: language} if name and language else body
 
 
 def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]) -> dict[str, Any]:
@@ -377,7 +394,8 @@ def delete_handler(resource: Resource, operation: FacadeOperation) -> Handler:
 
     async def delete(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
-        await execute_mutation(scope, operation, record_variables(resource, request), rename, resource)
+        variables = {**record_variables(resource, request), **(resource.cscart_deletion if is_cscart(scope) else {})}
+        await execute_mutation(scope, operation, variables, rename, resource)
         return web.Response(status=204)
 
     return delete

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from kernel.errors import NotFound
 from kernel.scope import Scope
@@ -28,6 +28,7 @@ from rest_facade.legacy.engine import (
 from rest_facade.legacy.reshape import body_parser, dialect_renderer, message_renamer, record_renderer
 from rest_facade.legacy.resource import Record, Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
+from rest_facade.legacy.resources.content import LANGUAGE_VARIABLES, LANGUAGES
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.features import PRODUCT_FEATURES
 from rest_facade.legacy.resources.orders import ORDERS
@@ -67,6 +68,14 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     yield "GET", feature, _show_row(PRODUCTS, operations["ProductFeatures"], find)
     yield "PUT", feature, _write_feature(operations)
     yield "DELETE", feature, _delete_row(PRODUCTS, operations["ProductUpdate"], find, _without_feature)
+    variables, variable = "languages/{id}/langvars", "languages/{id}/langvars/{name}"
+    for method, path, handler in (
+        ("POST", variables, engine.create_handler(LANGUAGE_VARIABLES, operations["LanguageVariableCreate"])),
+        ("GET", variable, engine.show_handler(LANGUAGE_VARIABLES, operations["LanguageVariableShow"])),
+        ("PUT", variable, engine.update_handler(LANGUAGE_VARIABLES, operations["LanguageVariableUpdate"])),
+        ("DELETE", variable, engine.delete_handler(LANGUAGE_VARIABLES, operations["LanguageVariableDelete"])),
+    ):
+        yield method, path, _in_language(operations["LanguageShow"], handler)
     # The path of the route for changes, which `users` declares.
     membership = "users/{id}/usergroups/{group_id}"
     find = _row_finder(operations, USERS, "UserUsergroups", MEMBERSHIPS, "group_id")
@@ -152,6 +161,25 @@ def _show_below(
         return json_response(renderer(scope)(record))
 
     return handler
+
+
+def _in_language(show: FacadeOperation, handler: Handler) -> Handler:
+    """Build the handler of language variables below a language, which the path names by code, number or UUID."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        path = request.match_info
+        verb = VIEW if request.method in (hdrs.METH_GET, hdrs.METH_HEAD) else MANAGE
+        scope = authorize_entity(request, LANGUAGES, verb, show)
+        language = (await execute(scope, show, {"id": path.pop("id")}))["record"]
+        if language is None:
+            raise NotFound(LANGUAGES.display_name)
+        # The handler of the variables finds the language and the variable where it looks for them.
+        path["lang_code"] = language["lang_code"]
+        if "name" in path:
+            path["id"] = path.pop("name")
+        return await handler(request)
+
+    return handle
 
 
 def _show_row(owner: Resource, operation: FacadeOperation, find: RowFinder) -> Handler:

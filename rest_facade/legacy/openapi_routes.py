@@ -20,6 +20,7 @@ from rest_facade.legacy.resource_openapi import (
     single_of,
     update_body,
 )
+from rest_facade.legacy.resources.content import LANGUAGE_VARIABLES
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.features import FEATURE_VALUE_INPUT, PRODUCT_FEATURES
 from rest_facade.legacy.resources.options import OPTIONS
@@ -53,13 +54,30 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES, **_nested_records()}
 
 
+_WRITTEN_VARIABLE = object_schema(langvar_id=WRITTEN_ID, name=STRING)
+
+
 def _nested_records() -> dict[RouteKey, RouteDocs]:
+    variables, variable = "/api/languages/{id}/langvars", "/api/languages/{id}/langvars/{name}"
     feature, membership = "/api/products/{id}/features/{feature_id}", "/api/users/{id}/usergroups/{group_id}"
     post = "/api/products/{id}/discussions/{post_id}"
     order = RouteDocs(
         "Place an order at a vendor", object_schema(order_id=WRITTEN_ID), status=201, body=create_body(ORDERS)
     )
     return {
+        ("POST", variables): RouteDocs(
+            "Create a language variable of a language",
+            _WRITTEN_VARIABLE,
+            status=201,
+            body=create_body(LANGUAGE_VARIABLES),
+        ),
+        ("GET", variable): RouteDocs("Retrieve a language variable of a language", single_of(LANGUAGE_VARIABLES)),
+        ("PUT", variable): RouteDocs(
+            "Create or update a language variable of a language",
+            _WRITTEN_VARIABLE,
+            body=update_body(LANGUAGE_VARIABLES),
+        ),
+        ("DELETE", variable): RouteDocs("Delete a language variable of a language", status=204),
         ("POST", "/api/stores/{vendor_id}/orders"): order,
         ("POST", "/api/vendors/{vendor_id}/orders"): order,
         ("GET", "/api/categories/{id}/products/{product_id}"): RouteDocs(

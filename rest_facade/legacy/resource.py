@@ -190,6 +190,7 @@ class Resource:
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
     required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent);
     `cscart_new` completes the body of a new record there.
+    `language_field` is the one that a query's `sl` sets on creation; `cscart_deletion` are further variables of a deletion there.
     `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
     ones (in CS-Cart's dialect `cscart_complete`, where it differs), for which `extra_selection` selects further GraphQL fields. `coupled`
     fields have their meaning together: if a record sent back changes one, the others count as changed. `complete_update` completes a
@@ -222,6 +223,8 @@ class Resource:
     required: tuple[str, ...] = ()
     cscart_defaults: Mapping[str, Any] = field(default_factory=dict)
     cscart_new: Callable[[Record], Record] | None = None
+    language_field: str = ""
+    cscart_deletion: Mapping[str, Any] = field(default_factory=dict)
     message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
@@ -278,6 +281,10 @@ def same_names(value_type: ValueType, *names: str) -> tuple[RecordField, ...]:
     """Describe writable and filterable fields with the same name in GraphQL."""
     return tuple(RecordField(name, value_type, name, name) for name in names)
 
+
+LANG_CODE = RecordField("lang_code", replace(TEXT, parse_filter=str.lower), "lang_code", "lang_code")
+LANGUAGE = QueryFilter("sl", "lang_code", LANG_CODE.value_type, keys_rows=False)
+"""CS-Cart's name of the language in a query."""
 
 STORE_OWNED = RecordField("company_id", ID, constant="0")
 """The vendor of records that belong to the store as a whole: none."""

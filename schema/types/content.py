@@ -77,6 +77,9 @@ class LanguageInput:
 
     country_code: str | None = optional_field("The country code, ISO 3166.")
     direction: TextDirection | None = optional_field("The direction of its script.", text_internally=True)
+    variables_from: str | None = optional_field(
+        "Of a new language: the code of the one whose language variables it gets; empty for the store's first."
+    )
 
 
 @input_type

@@ -55,8 +55,14 @@ SAMPLES: dict[str, Sample] = {
     "blocks": Sample("block", lambda sample, number: {"type": "banner", "name": "x"}),
     "call_requests": Sample("call_request", lambda sample, number: {"phone": "81999990000"}),
     "carts": Sample("cart", lambda sample, number: {}),
-    "languages": Sample("language", lambda sample, number: {}),
-    "langvars": Sample("langvar", lambda sample, number: {"name": f"text_{number}"}),
+    "languages": Sample(
+        "language",
+        lambda sample, number: {"lang_code": f"x{chr(97 + number)}", "name": "x"},
+        lambda sample, number: {"name": "x"},
+    ),
+    "langvars": Sample(
+        "langvar", lambda sample, number: {"name": f"text_{number}"}, lambda sample, number: {"value": "x"}
+    ),
     "pages": Sample("page", lambda sample, number: {"page": "x"}),
     "settings": Sample("setting", lambda sample, number: {}),
     "subscribers": Sample("subscriber", lambda sample, number: {"email": f"leitor{number}@example.com"}),

@@ -36,9 +36,9 @@ ADMIN_ONLY = "Forbidden: admin scope required"
 
 # Routes for administrators only; auth tokens, notifications, quotes and the vendor app have their own tests.
 TESTED_ELSEWHERE = ("/api/auth", "/api/delivery_methods", "/api/sellers_availability")
-# Records of one area below another's (tests/legacy/test_nested_records.py).
+# Records of one area below another's, and variables of a language (tests/legacy/test_nested_records.py, test_language_variables.py).
 _TWO_AREAS = re.compile(
-    r"/orders$|^/api/(stores|vendors|categories)/\{id\}/products(/\{product_id\})?$|feature_id|post_id"
+    r"/orders$|^/api/(stores|vendors|categories)/\{id\}/products(/\{product_id\})?$|feature_id|post_id|/langvars/\{name\}"
 )
 ROUTES = [
     r
@@ -249,7 +249,9 @@ INVALID_IDS = [
 
 @SINGLE_ROUTES
 async def test_an_unknown_id_is_not_found(shared_sample, route):
-    for record_id in INVALID_IDS:
+    # A language variable that doesn't exist is created by its name.
+    creates = (route.method, route.path) == ("PUT", "/api/langvars/{id}")
+    for record_id in (UNKNOWN_ID,) if creates else INVALID_IDS:
         path = path_with_id(route, record_id, shared_sample)
         answer = await shared_sample.request(route.method, path, body_for(route, shared_sample))
         message = f"{ENTITY_NAMES[entity_of(route)]} not found"

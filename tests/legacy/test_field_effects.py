@@ -40,6 +40,7 @@ CONTENT: Mapping[str, str] = {
     "blocks": "name properties content",
     "discussions": "name message ip_address",
     "langvars": "value",
+    "languages": "name",
     "subscribers": "email",
     "call_requests": "name phone time_from time_to notes",
     "managers": "name email phone",
@@ -166,6 +167,10 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "user_id": "domain/marketplace/read.py user_id", "status": "domain/marketplace/read.py status",
     },
     "langvars": {"name": "domain/content/language_variables.py name", "lang_code": "domain/content/language_variables.py lang_code"},
+    "languages": {
+        "status": "domain/content/read.py status", "lang_code": "domain/content/languages.py code",
+        "from_lang_code": "domain/content/languages.py variables_from",
+    },
     "settings": {"value": "domain/store_settings.py setting"},
     "call_requests": {
         "product_id": "domain/people/read.py product_id", "order_id": "domain/people/read.py order_id",

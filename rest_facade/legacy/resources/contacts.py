@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import ALREADY_EXISTS, SEARCH, RecordField, Resource, id_field, same_names
+from rest_facade.legacy.resource import (
+    ALREADY_EXISTS,
+    LANG_CODE,
+    LANGUAGE,
+    SEARCH,
+    RecordField,
+    Resource,
+    id_field,
+    same_names,
+)
 
 _ACTIONS = ("list", "show", "create", "delete")
 
@@ -19,12 +26,13 @@ SUBSCRIBERS = Resource(
     fields=(
         id_field("subscriber_id"),
         RecordField("email", types.EMAIL, "email", "email"),
-        RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), "lang_code", "lang_code"),
+        LANG_CODE,
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
     required=("email",),
-    filters=(SEARCH,),
+    filters=(SEARCH, LANGUAGE),
+    language_field="lang_code",
     sorts=dict(timestamp="CREATED_AT", date="CREATED_AT", email="EMAIL", status="STATUS", subscriber_id="ID"),
     default_sort=("timestamp", "desc"),
 )

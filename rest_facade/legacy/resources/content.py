@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES
+from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES, CodeTable
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, STORE_OWNED, RecordField, Resource, id_field, same_names
+from rest_facade.legacy.resource import (
+    LANG_CODE,
+    LANGUAGE,
+    SEARCH,
+    STORE_OWNED,
+    NestedList,
+    RecordField,
+    Resource,
+    id_field,
+    same_names,
+)
 
 _SWITCH_STATUS = types.code(SWITCH_STATUSES)
-_LANG_CODE = RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), "lang_code", "lang_code")
-
-LANGUAGES = Resource(
-    path="languages",
-    key="lang_code",
-    privilege_area="content",
-    root_fields={"show": "language_named"},
-    actions=("list", "show"),
-    fields=(
-        id_field("lang_id"),
-        RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), filter_name="code"),
-        RecordField("name", types.TEXT, filter_name="name"),
-        RecordField("country_code", types.TEXT, filter_name="country_code"),
-        RecordField("direction", types.TEXT, filter_name="direction"),
-        RecordField("status", _SWITCH_STATUS, filter_name="status"),
-    ),
-    filters=(SEARCH,),
-    sorts={"lang_id": "ID", "lang_code": "CODE", "name": "NAME", "status": "STATUS"},
-    always_keyed=True,
-)
+# CS-Cart's hidden languages are those of which only administrators see the texts, which disabled ones are here.
+_LANGUAGE_STATUS = CodeTable("status", {**SWITCH_STATUSES.labels, "D": (*SWITCH_STATUSES.labels["D"], "h", "hidden")})
 
 LANGUAGE_VARIABLES = Resource(
     path="langvars",
@@ -40,11 +32,36 @@ LANGUAGE_VARIABLES = Resource(
         "update": "language_variable_named_update",
         "delete": "language_variable_named_delete",
     },
-    fields=(id_field("langvar_id"), *same_names(types.TEXT, "name", "value"), _LANG_CODE),
+    results=dict.fromkeys(("create", "update"), "langvar_id: number name"),
+    fields=(id_field("langvar_id"), *same_names(types.TEXT, "name", "value"), LANG_CODE),
     required=("name",),
-    filters=(SEARCH,),
+    filters=(SEARCH, LANGUAGE),
     sorts={"name": "NAME", "lang_code": "LANG_CODE", "langvar_id": "ID"},
     lookup_parameters=("lang_code",),
+    language_field="lang_code",
+    cscart_deletion={"in_all": True},
+)
+
+LANGUAGES = Resource(
+    path="languages",
+    key="lang_code",
+    privilege_area="content",
+    root_fields={"show": "language_named"},
+    results=dict.fromkeys(("create", "update"), "lang_id: number"),
+    fields=(
+        id_field("lang_id"),
+        replace(LANG_CODE, input_path="code", filter_name="code"),
+        *same_names(types.TEXT, "name", "country_code", "direction"),
+        RecordField("status", types.code(_LANGUAGE_STATUS), "status", "status"),
+    ),
+    input_fields=(RecordField("from_lang_code", types.TEXT, "variables_from"),),
+    required=("lang_code", "name"),
+    cscart_defaults={"from_lang_code": ""},
+    language_field="from_lang_code",
+    filters=(SEARCH,),
+    sorts={"lang_id": "ID", "lang_code": "CODE", "name": "NAME", "status": "STATUS"},
+    always_keyed=True,
+    subroutes=(NestedList("langvars", "LanguageVariablesOfLanguage", LANGUAGE_VARIABLES, parent_filter="language"),),
 )
 
 PAGES = Resource(
@@ -61,12 +78,13 @@ PAGES = Resource(
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("status", types.code(PAGE_STATUSES), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
-        _LANG_CODE,
+        LANG_CODE,
         RecordField("company_id", types.ID, "vendor_id", "vendor_id"),
     ),
     required=("page",),
     message_terms={"parent": "parent_id", "vendor": "company_id"},
-    filters=(SEARCH,),
+    filters=(SEARCH, LANGUAGE),
+    language_field="lang_code",
     sorts=dict(position="POSITION", page="NAME", name="NAME", status="STATUS", timestamp="CREATED_AT", page_id="ID"),
     always_has_search=True,
 )
@@ -80,11 +98,12 @@ BLOCKS = Resource(
         RecordField("properties", types.OBJECT, "properties"),
         RecordField("content", types.OBJECT, "content"),
         RecordField("status", _SWITCH_STATUS, "status", "status", cscart_absent="always"),
-        _LANG_CODE,
+        LANG_CODE,
         STORE_OWNED,
     ),
     required=("type", "name"),
-    filters=(SEARCH,),
+    filters=(SEARCH, LANGUAGE),
+    language_field="lang_code",
     sorts={"block_id": "ID", "name": "NAME", "type": "TYPE", "status": "STATUS"},
     unwrapped=True,
 )
