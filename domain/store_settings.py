@@ -101,6 +101,18 @@ _MAILS = {
     "order_status": "gets another status with params.notify",
 }
 
+SOCIAL_NETWORKS = {
+    "instagram": "Instagram",
+    "facebook": "Facebook",
+    "youtube": "YouTube",
+    "tiktok": "TikTok",
+    "pinterest": "Pinterest",
+    "linkedin": "LinkedIn",
+    "x": "X",
+    "whatsapp": "WhatsApp",
+}
+"""The networks at which a store may have a page, in the order in which storefronts get them."""
+
 STORE_SETTINGS: Mapping[str, StoreSetting] = {
     "order_mails": StoreSetting(
         "mails", True, flag, "Customers get mails about their orders; off where another system sends them."
@@ -254,6 +266,13 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     "logo_url": StoreSetting("general", "", _logo_url, "The URL of the store's logo."),
     "support_email": StoreSetting("general", "", short_text, "The support e-mail address for vendors and customers."),
     "support_phone": StoreSetting("general", "", short_text, "The support phone number for vendors and customers."),
+    "contact_address": StoreSetting(
+        "general", "", short_text, "The postal address that storefronts show, on one line."
+    ),
+    **{
+        f"social_{name}": StoreSetting("general", "", http_url(255), f"The URL of the store's page at {title}.")
+        for name, title in SOCIAL_NETWORKS.items()
+    },
 }
 
 

@@ -10,6 +10,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain import hosts, stores
+from domain.store_settings import SOCIAL_NETWORKS, setting
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from resolvers.mutation_helpers import rename_fields
@@ -109,6 +110,15 @@ def _store_row(info: Info, scope: Scope) -> Any:
         "currency": store.currency,
         "status": store.status,
         "maintenance_message": store.maintenance_message,
+        "contact": {
+            name: setting(scope, source)
+            for name, source in (("email", "support_email"), ("phone", "support_phone"), ("address", "contact_address"))
+        },
+        "social_links": [
+            {"network": network, "name": name, "url": url}
+            for network, name in SOCIAL_NETWORKS.items()
+            if (url := setting(scope, f"social_{network}"))
+        ],
         "logo": store.id,
         "settings": settings,
     }

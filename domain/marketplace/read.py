@@ -21,12 +21,14 @@ from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
-AVERAGE_RATING = (
-    "(SELECT avg(d.rating)::float8 FROM products p JOIN discussion_threads th ON th.tenant_id = p.tenant_id"
+_OF_REVIEWS = (
+    "(SELECT {} FROM products p JOIN discussion_threads th ON th.tenant_id = p.tenant_id"
     " AND th.object_type = 'P' AND th.object_id = p.id"
     " JOIN discussion_posts d ON d.tenant_id = th.tenant_id AND d.thread_id = th.id"
     " WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id AND d.status = 'A')"
 )
+AVERAGE_RATING = _OF_REVIEWS.format("avg(d.rating)::float8")
+REVIEW_COUNT = _OF_REVIEWS.format("count(*)")
 
 
 def product_count(scope: Scope) -> Condition:
@@ -63,6 +65,7 @@ VENDORS = Entity(
             "url",
             "commission",
             "commission_type",
+            "description",
             *SEO_FIELDS,
             internal=True,
         ),

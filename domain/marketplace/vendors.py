@@ -1,16 +1,16 @@
-"""Vendors. A vendor can change only its own contact data."""
+"""Vendors. A vendor can change only its own contact data and what its page shows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from typing import Any
 
 from auth.credential_cache import invalidate_credentials
 from auth.sessions import revoke_all_sessions
 from domain import events
 from domain.mails import outbox
 from domain.mails.texts import MailType
-from domain.media.images import set_image
+from domain.media.images import image_columns, set_image
 from domain.orders.transitions import unfinished_statuses
 from domain.purchase.draft import json_object
 from domain.records import Change, RecordType
@@ -18,12 +18,13 @@ from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.documents import cep_text, email_text, has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text, text
+from kernel.ids import uuid7
 from kernel.money import format_cents, parse_cents
 from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
-from models.connection.database import fetch, fetchrow, fetchval
+from models.connection.database import execute, fetch, fetchrow, fetchval
 from models.references import VENDOR, find
 from models.tables.marketplace import Vendor
 
@@ -59,6 +60,7 @@ OWN_FIELDS: Mapping[str, InputField] = {
     "zipcode": InputField("zipcode", cep_text),
     "url": InputField("url", http_url(2_048), code="url_invalid"),
     "shippings": InputField("shippings", json_object, code="shippings_invalid"),
+    "description": InputField("description", text()),
     **SEO_FIELDS,
 }
 VENDOR_FIELDS: Mapping[str, InputField] = {
@@ -96,6 +98,13 @@ _APPROVE_USERS = """
 UPDATE users SET status = 'A', updated_at = $3
 WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND status = 'P' AND deleted_at IS NULL RETURNING *
 """
+_BANNER = "banner"
+_DELETE_BANNER = "DELETE FROM vendor_banners WHERE tenant_id = $1 AND vendor_id = $2"
+_SAVE_BANNER = """
+INSERT INTO vendor_banners AS b (tenant_id, public_id, vendor_id, image_url, image_alt, media_id) VALUES ($1, $3, $2, $4, $5, $6)
+ON CONFLICT (tenant_id, vendor_id) DO UPDATE SET image_url = $4, image_alt = $5, media_id = $6
+WHERE (b.image_url, b.image_alt, b.media_id) IS DISTINCT FROM ($4, $5::text, $6::bigint)
+"""
 _PENDING_STATUSES = ("P", "N")
 
 
@@ -106,12 +115,12 @@ async def create_vendor(scope: Scope, values: InputValues) -> int:
 
 
 async def update_vendor(scope: Scope, vendor: object, values: InputValues) -> int:
-    """Update a vendor partially and return its internal id; a vendor can update only itself, and only `OWN_FIELDS` and its image.
+    """Update a vendor partially and return its internal id; a vendor can update only itself, and only `OWN_FIELDS` and its images.
 
     Approving a pending vendor approves its pending users.
     """
     if scope.actor.kind is ActorKind.VENDOR:
-        values = {name: value for name, value in values.items() if name in {*OWN_FIELDS, "image"}}
+        values = {name: value for name, value in values.items() if name in {*OWN_FIELDS, "image", _BANNER}}
     return await VENDOR_RECORDS.update(scope, vendor, values)
 
 
@@ -154,6 +163,27 @@ async def _approve_users(change: Change) -> None:
         await invalidate_credentials(scope, user["id"])
 
 
+async def _prepare(change: Change) -> None:
+    await set_image(change, "vendors")
+    change.parts[_BANNER] = await image_columns(
+        change.scope, change.values, "vendor_banners", change.record_id, field=_BANNER, key="vendor_id"
+    )
+
+
+async def _save_parts(change: Change) -> None:
+    await _approve_users(change)
+    if banner := change.parts[_BANNER]:
+        change.has_changed |= await _save_banner(change.scope, change.record_id, banner)
+
+
+async def _save_banner(scope: Scope, vendor_id: int, banner: Mapping[str, Any]) -> bool:
+    """Write the columns of a banner, without a link none; return whether that changed it."""
+    if not banner["image_url"]:
+        return await execute(_DELETE_BANNER, scope.store.id, vendor_id) > 0
+    values = (banner["image_url"], banner["image_alt"], banner["media_id"])
+    return await execute(_SAVE_BANNER, scope.store.id, vendor_id, uuid7(), *values) > 0
+
+
 def _check_commission(change: Change) -> None:
     """Refuse a commission above 100 %."""
     if "commission" not in change.columns and "commission_type" not in change.columns:
@@ -177,10 +207,10 @@ VENDOR_RECORDS = RecordType(
     VENDOR_FIELDS,
     alternatives={"email": "has_no_email"},
     lock_row=_LOCK,
-    prepare=partial(set_image, table="vendors"),
+    prepare=_prepare,
     defaults={"commission": "0.00", "commission_type": "P"},
     find=_find_vendor,
     check=_check_commission,
-    after_save=_approve_users,
+    after_save=_save_parts,
     before_delete=_delete_parts,
 )

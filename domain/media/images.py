@@ -216,16 +216,21 @@ async def set_image(change: Change, table: str) -> None:
     change.columns |= await image_columns(change.scope, change.values, table, change.record_id)
 
 
-async def image_columns(scope: Scope, values: InputValues, table: str, record_id: int) -> dict[str, Any]:
-    """Return the columns of the input `image` of a record, whose id is 0 if it is new; raises ValidationFailed."""
-    columns, errors = read_image(values)
+async def image_columns(
+    scope: Scope, values: InputValues, table: str, record_id: int, *, field: str = "image", key: str = "id"
+) -> dict[str, Any]:
+    """Return the columns of an image in the input of a record, whose id is 0 if it is new; raises ValidationFailed.
+
+    They are those of the row of the table with the record's id as its `key`, if there is one.
+    """
+    columns, errors = read_image(values, field)
     raise_field_errors(errors)
     if not columns:
         return {}
     stored: dict[int, str] = {}
     if columns["image_url"].startswith("/"):
-        sql = f"SELECT image_url FROM {table} WHERE tenant_id = $1 AND id = $2"
-        stored[0] = await fetchval(sql, scope.store.id, record_id)
+        sql = f"SELECT image_url FROM {table} WHERE tenant_id = $1 AND {key} = $2"
+        stored[0] = await fetchval(sql, scope.store.id, record_id) or ""
     resolved = await resolve_rows(scope, [columns], stored)
-    raise_field_errors({f"image.{name}": error for name, error in resolved.values()})
+    raise_field_errors({f"{field}.{name}": error for name, error in resolved.values()})
     return columns

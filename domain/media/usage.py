@@ -19,7 +19,10 @@ from models.connection.database import execute, fetch, transaction
 REFERRERS: Mapping[str, str] = {
     "product_images": "url",
     **dict.fromkeys(
-        ("categories", "option_variants", "combinations", "pages", "vendors", "users", "review_images", "store_logos"),
+        (
+            *("categories", "option_variants", "combinations", "pages", "vendors", "vendor_banners"),
+            *("users", "review_images", "store_logos"),
+        ),
         "image_url",
     ),
     "attachments": "url",

@@ -25,7 +25,7 @@ TABLES = (
     "feature_value_variants", "options", "option_variants", "option_exceptions", "exception_choices", "combinations",
     "combination_choices", "categories", "vendors", "discussion_threads", "discussion_posts", "pages", "blocks", "languages",
     "language_variables", "promotions", "promotion_uses", "payment_methods", "payment_method_taxes",
-    "media_files", "review_images", "store_logos",
+    "media_files", "review_images", "store_logos", "vendor_banners",
 )  # fmt: skip
 """The tables of which reads of the catalogue show rows."""
 

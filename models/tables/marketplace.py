@@ -34,6 +34,7 @@ class Vendor(SoftDeletable, table="vendors"):
     image_alt = fields.TextField(default="")
     media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="vendors")
     recipient_id = fields.TextField(default="")
+    description = fields.TextField(default="")
     page_title = fields.TextField(default="")
     meta_keywords = fields.TextField(default="")
     meta_description = fields.TextField(default="")

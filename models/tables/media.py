@@ -41,6 +41,15 @@ class MediaFile(Timestamped, table="media_files"):
     fetching_until = fields.DatetimeField(null=True)
 
 
+class VendorBanner(StoreModel, table="vendor_banners"):
+    """The banner of a vendor's page: its link, and the file if there is one."""
+
+    vendor = fields.ForeignKeyField("models.Vendor", related_name="banners")
+    image_url = fields.TextField()
+    image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="vendor_banners")
+
+
 class ReviewImage(StoreModel, table="review_images"):
     """A picture of a review: its link, and the file if there is one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.marketplace.read import (
     AVERAGE_RATING,
+    REVIEW_COUNT,
     REVIEWED_OBJECT,
     REVIEWED_VENDOR,
     REVIEWS,
@@ -64,7 +65,14 @@ class VendorObject:
     average_rating: float | None = column(
         AVERAGE_RATING, "The average rating of the vendor's products, 1 to 5; null without ratings."
     )
+    review_count: BigInt = computed(REVIEW_COUNT, "The number of published reviews of the vendor's products.")
+    description: str = column(description="The description as unsanitized HTML.")
     image: ImageObject | None = image_relation("vendors", "The logo.")
+    banner: ImageObject | None = relation(
+        ToMany("t.vendor_id", "t.id", through=with_files("vendor_banners")),
+        "The banner of the vendor's page.",
+        single=True,
+    )
     created_at: DateTime = column(description="When the vendor was created.")
 
 
@@ -134,7 +142,7 @@ class ReviewObject:
 ReviewConnectionObject = connection_type(ReviewObject, "Review")
 
 
-_VENDOR_FIELDS = "name slug email status phone address city state country zipcode cnpj url"
+_VENDOR_FIELDS = "name slug email status phone address city state country zipcode cnpj url description"
 
 
 @input_type
@@ -156,6 +164,7 @@ class VendorInput:
     shippings: JSON | None = optional_field("The vendor's shipping method settings, a JSON object.")
     recipient_id: str | None = optional_field("The vendor's recipient at a gateway that divides payments.")
     image: ImageInput | None = optional_field("The logo; null removes it.")
+    banner: ImageInput | None = optional_field("The banner of the vendor's page; null removes it.")
 
 
 @input_type

@@ -20,6 +20,24 @@ from schema.types.people import UserObject
 _LOGO = ToMany("t.id", "t.id", through=with_files(LOGOS), where="t.image_url <> ''")
 
 
+@object_type("StoreContact", access=INHERITED)
+class StoreContactObject:
+    """How customers reach the store; texts are empty where its settings have none."""
+
+    email: str = output_field("The e-mail address (setting `support_email`).")
+    phone: str = output_field("The phone number (setting `support_phone`).")
+    address: str = output_field("The postal address, on one line (setting `contact_address`).")
+
+
+@object_type("SocialLink", access=INHERITED)
+class SocialLinkObject:
+    """The store's page at a social network."""
+
+    network: str = output_field("The network, such as `instagram`: the setting's name after `social_`.")
+    name: str = output_field("The network's name to show.")
+    url: str = output_field("The URL of the page.")
+
+
 @object_type("Store", access=Access(anonymous=True, note="The data is public."))
 class StoreObject:
     """The current store."""
@@ -29,6 +47,8 @@ class StoreObject:
     currency: str = output_field("The store currency, ISO 4217.")
     status: StoreStatus = output_field("The status.")
     maintenance_message: str | None = output_field("The message shown to customers while the store is in maintenance.")
+    contact: StoreContactObject = output_field("How customers reach the store.")
+    social_links: list[SocialLinkObject] = output_field("The store's pages at social networks that its settings name.")
     logo: ImageObject | None = relation(_LOGO, "The logo.", single=True)
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
 

@@ -84,10 +84,10 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         {
             "vendors": {
                 "name", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings", "image_url", "image_alt",
-                "page_title", "meta_keywords", "meta_description",
+                "description", "page_title", "meta_keywords", "meta_description",
             }
         },
-        set(),
+        {"vendor_banners"},
     ),
     "product_create": ({}, {"products", *PRODUCT_RELATIONS}),
     "product_update": ({"products": PRODUCT}, PRODUCT_RELATIONS),

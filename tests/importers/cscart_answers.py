@@ -191,7 +191,8 @@ SHOP: dict[str, Any] = {
         "company_id": "1", "lang_code": "en", "email": "simtech@example.com", "company": "Simtech",
         "timestamp": "1269610461", "status": "A", "seo_name": "simtech", "average_rating": None,
     }], "params": [0]},
-    "vendors/1": {"company_id": "1", "company": "Simtech", "phone": "55 5555", "url": "shop.example", "shippings": "1,3",
+    "vendors/1": {"company_id": "1", "company": "Simtech",
+        "company_description": "<p>Best</p>", "phone": "55 5555", "url": "shop.example", "shippings": "1,3",
                   "country": "US", "commission": "10.5"},
     "users": {"users": [
         {"user_id": "1", "is_root": "Y", "user_type": "A", "email": "admin@example.com", "status": "A", "company_id": "0"},

@@ -62,6 +62,7 @@ async def test_people_are_brought_without_passwords(imported: tuple[Store, Repor
 
 async def test_the_tree_of_categories_is_brought_parents_first(imported: tuple[Store, Report]) -> None:
     store, report = imported
+    assert await of(store, "vendors", "id, description") == [(1, "<p>Best</p>")]
     assert await of(store, "categories", "id, name, id_path, position, status, vendor_id") == [
         (166, "Clothes", "166", 0, "A", None),
         (167, "Sport", "167", 0, "A", None),

@@ -33,7 +33,7 @@ CONTENT: Mapping[str, str] = {
     "promotions": "name",
     "taxes": "tax",
     "statuses": "color",
-    "stores": "company phone address city state country zipcode url page_title meta_keywords meta_description",
+    "stores": "company phone address city state country zipcode url company_description page_title meta_keywords meta_description",
     "users": "lastname phone company",
     "usergroups": "usergroup",
     "pages": "page link description meta_keywords meta_description page_title",

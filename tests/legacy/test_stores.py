@@ -47,6 +47,7 @@ async def test_a_store_is_created_with_defaults(sample, path):
         "shippings": {},
         "average_rating": "0.00",
         "seo_name": "loja-nova",
+        "company_description": "",
         "page_title": "",
         "meta_keywords": "",
         "meta_description": "",

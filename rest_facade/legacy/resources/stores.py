@@ -56,6 +56,7 @@ STORES = Resource(
         RecordField("shippings", replace(types.OBJECT, parse=_parse_shippings, body_schema=_SHIPPINGS), "shippings"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("average_rating", _RATING, filter_name="average_rating"),
+        RecordField("company_description", types.TEXT, "description", "description"),
         *same_names(types.TEXT, *SEO_FIELDS),
     ),
     input_fields=(RecordField("has_no_email", types.FLAG, "has_no_email"),),

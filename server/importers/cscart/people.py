@@ -81,6 +81,7 @@ def convert_vendor(context: Context, record: Record) -> Rows:
         "commission_type": text(record, "commission_type") or "P",
         "country": text(record, "country") or "BR",
         "shippings": _vendor_shippings(record.get("shippings")),
+        "description": text(record, "company_description"),
         **{name: text(record, name) for name in _VENDOR_TEXTS},
     }
     if record.get("commission") not in (None, ""):
