@@ -16,7 +16,7 @@ from orjson import loads
 from domain.carriers import quotes as carrier_quotes
 from domain.carriers import source
 from domain.carriers.params import decrypt_params
-from domain.carts import change, checkout
+from domain.carts import change, checkout, lines
 from domain.carts.record import load_cart_record
 from domain.outgoing import calls
 from domain.purchase.edit import update_order
@@ -148,7 +148,7 @@ async def test_another_content_and_another_cep_are_asked_for_outside_of_the_tran
     await shop.select()
     shop.carriers.melhor_envio = [melhor_envio_service(price="40.00")]
     item = {"product": await kit.public_id("products", shop.product), "quantity": 1}
-    assert (await shop.run(change.add_item, item))["shipping_cents"] == 4_000
+    assert (await shop.run(lines.add_item, item))["shipping_cents"] == 4_000
     shop.carriers.melhor_envio = [melhor_envio_service(price="50.00")]
     assert (await shop.run(change.set_address, {**ADDRESS, "zipcode": "20040-002"}))["shipping_cents"] == 5_000
     assert (await shop.run(change.set_address, ADDRESS))["shipping_cents"] == 4_000

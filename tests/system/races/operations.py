@@ -68,6 +68,11 @@ def _cart_item(arena: Arena, number: int, index: int) -> dict[str, Any]:
     return {"id": cart.id, "item_id": cart.items[index]}
 
 
+def _quantities(arena: Arena, number: int) -> list[dict[str, Any]]:
+    """Return the quantities of two lines, in opposite order for every other number."""
+    return [{"id": item, "quantity": 1 + number % 3} for item in arena.cart(number).items[:: -1 if number % 2 else 1]]
+
+
 def _notify(event: str, **values: Any) -> Callable[[Arena, int], Awaitable[None]]:
     """Notify the store of an event about a charge of the order."""
 
@@ -130,6 +135,11 @@ OPERATIONS: Mapping[str, Operation] = {
     # Carts
     "create a cart": _shopper("cart_create", lambda a, n: {"input": {"items": [_item(a, n)]}}),
     "add to the cart": _shopper("cart_item_add", lambda a, n: {"id": a.cart(n).id, "input": _item(a, n)}),
+    "add two to the cart": _shopper("cart_items_add", lambda a, n: {"id": a.cart(n).id, "items": [_item(a, n), _item(a, n + 1)]}),
+    "set two quantities": _shopper("cart_items_update", lambda a, n: {"id": a.cart(n).id, "items": _quantities(a, n)}),
+    "remove one of the cart": _shopper(
+        "cart_items_remove", lambda a, n: {"id": a.cart(n).id, "item_ids": [a.cart(n).items[n % 2]]}
+    ),
     "set a quantity": _shopper("cart_item_update", lambda a, n: {**_cart_item(a, n, 0), "quantity": 1 + n % 3}),
     "remove from the cart": _shopper("cart_item_remove", lambda a, n: _cart_item(a, n, 1)),
     "set the address": _shopper("cart_set_address", lambda a, n: {"id": a.cart(n).id, "input": {**ADDRESS, "number": str(n)}}),
