@@ -7,7 +7,7 @@ from strawberry import Info
 
 from auth.access import Access
 from auth.privileges import ALL
-from domain.people import accounts, export, removal, usergroups
+from domain.people import accounts, export, removal, usergroups, wishlists
 from domain.people.addresses import ADDRESS_RECORDS, set_default_address
 from domain.points.ledger import adjust_points
 from kernel.scope import ActorKind
@@ -159,6 +159,23 @@ class AddressMutations:
         return await load_record(info, await set_default_address(info.context.scope, id, type))  # type: ignore[no-any-return]
 
 
+@strawberry.type
+class WishlistMutations:
+    """Mutations of the caller's wishlist."""
+
+    @root_field(SIGNED_IN_USERS)
+    async def wishlist_add(self, info: Info, product_ids: list[ID]) -> UserObject | None:
+        """Add products to the caller's wishlist, at most 500 in all; those that it has stay where they are."""
+        await wishlists.add_products(info.context.scope, product_ids)
+        return await load_own_user(info)  # type: ignore[return-value]
+
+    @root_field(SIGNED_IN_USERS)
+    async def wishlist_remove(self, info: Info, product_ids: list[ID]) -> UserObject | None:
+        """Remove products from the caller's wishlist; those that it doesn't have are ignored."""
+        await wishlists.remove_products(info.context.scope, product_ids)
+        return await load_own_user(info)  # type: ignore[return-value]
+
+
 QUERIES = (
     PeopleQueries,
     build_entity_queries(UserObject),
@@ -168,6 +185,7 @@ QUERIES = (
 MUTATIONS = (
     PeopleMutations,
     AddressMutations,
+    WishlistMutations,
     build_entity_mutations(
         SavedAddressObject,
         SavedAddressInput,

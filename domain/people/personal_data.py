@@ -233,7 +233,10 @@ PLACES: tuple[Place, ...] = (
         has_update_time=True,
     ),
     Place("credit_checks", "t.cnpj = ANY({documents})"),
-    *(Place(table, _OF_USER) for table in ("order_limits", "user_addresses", "usergroup_memberships")),
+    *(
+        Place(table, _OF_USER)
+        for table in ("order_limits", "user_addresses", "wishlist_items", "usergroup_memberships")
+    ),
     Place("point_entries", _OF_USER, {"reason": "''"}),
     # Sessions and keys contain addresses and names; sessions are deleted together with their refresh tokens.
     *(Place(table, _OF_USER) for table in ("sessions", "api_keys")),

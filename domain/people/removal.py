@@ -38,7 +38,9 @@ _DELETE_CARTS = """
 """
 
 
-_DELETE_ADDRESSES = "delete from user_addresses where tenant_id = $1 and user_id = $2"
+_DELETE_BELONGINGS = tuple(
+    f"delete from {table} where tenant_id = $1 and user_id = $2" for table in ("user_addresses", "wishlist_items")
+)
 
 
 async def delete_user(scope: Scope, user: Reference | str) -> None:
@@ -53,7 +55,8 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
         if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
             await revoke_all_api_keys(scope, user_id)
-            await database.execute(_DELETE_ADDRESSES, scope.store.id, user_id)
+            for statement in _DELETE_BELONGINGS:
+                await database.execute(statement, scope.store.id, user_id)
             await update_row(scope, "users", user_id, deleted_at=scope.now, updated_at=scope.now)
         else:
             await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)

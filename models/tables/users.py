@@ -55,6 +55,14 @@ class UserAddress(Timestamped, table="user_addresses"):
     is_default_billing = fields.BooleanField(default=False)
 
 
+class WishlistItem(StoreModel, table="wishlist_items"):
+    """A product that a user keeps for later."""
+
+    user = fields.ForeignKeyField("models.User", related_name="wishlist_items")
+    product = fields.ForeignKeyField("models.Product", related_name="wishlist_items")
+    created_at = fields.DatetimeField(default=now)
+
+
 class Usergroup(SoftDeletable, table="usergroups"):
     """A usergroup. `type` is `A` for administrators (with privileges) or `C` for customers; `status` is `A`, `D` or `H`."""
 

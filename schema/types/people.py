@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.catalog.read import PRODUCTS
 from domain.marketplace.read import REVIEWS
 from domain.orders.read import ORDERS
 from domain.people.addresses import ADDRESSES
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
-from models.reading.queries import ToMany, ToOne
+from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import (
     MembershipStatus,
     Role,
@@ -32,7 +33,7 @@ from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
 from schema.types.media import ImageInput, ImageObject, image_relation
-from schema.types.references import CustomerCart, OrderConnection
+from schema.types.references import CustomerCart, OrderConnection, ProductConnection
 from schema.types.rewards import PointEntryObject
 
 # CPF, CNPJ, phone and usergroups: only with a privilege, or one's own (vendors and customers see only their own rows).
@@ -106,6 +107,14 @@ class UserObject:
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
         "The user's reviews, newest first.",
         ("-created_at", REVIEWS.sorts["created_at"]),
+    )
+    wishlist: ProductConnection | None = connection(
+        many_to_many(
+            "wishlist_items", "user_id", "products", "product_id", "l.created_at DESC, l.id DESC", entity=PRODUCTS
+        ),
+        "The products that the user keeps for later, by default the one added last first; those that can't be opened are left out.",
+        ("-added_at", Sort("l.id", "bigint", "place in the wishlist")),
+        guard=_PERSONAL_DATA,
     )
     carts: list[CustomerCart] | None = relation(
         ToMany("t.user_id", "t.updated_at DESC, t.id DESC"),
