@@ -8,7 +8,7 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.people import outreach
+from domain.people import newsletter, outreach
 from models.reading.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
@@ -21,8 +21,10 @@ from schema.types.outreach import (
     SubscriberInput,
     SubscriberObject,
 )
+from schema.types.sessions import AcknowledgementObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
+_SHOPPERS = Access(admin=False, customer=True, storefront="storefront:cart")
 
 
 _SUBSCRIBERS = RecordFunctions(
@@ -42,12 +44,44 @@ class OutreachMutations:
         return result  # type: ignore[no-any-return]
 
 
+@strawberry.type
+class NewsletterMutations:
+    """Mutations of newsletter subscriptions by shoppers."""
+
+    @root_field(_SHOPPERS)
+    async def newsletter_subscribe(
+        self, info: Info, email: str, lang_code: str | None = None
+    ) -> AcknowledgementObject | None:
+        """Mail a token to an address, which subscribes it with `newsletter_confirm`. The response is the same for subscribed addresses, to
+        which nothing is sent.
+        """
+        await newsletter.request_subscription(info.context.scope, {"email": email, "lang_code": lang_code})
+        return _acknowledge(newsletter.REQUESTED)
+
+    @root_field(_SHOPPERS)
+    async def newsletter_confirm(self, info: Info, token: str) -> AcknowledgementObject | None:
+        """Subscribe the address that a token was sent to, which gets a mail with the token for `newsletter_cancel`."""
+        await newsletter.confirm_subscription(info.context.scope, token)
+        return _acknowledge(newsletter.CONFIRMED)
+
+    @root_field(_SHOPPERS)
+    async def newsletter_cancel(self, info: Info, token: str) -> AcknowledgementObject | None:
+        """End the newsletter subscription of the address that a token was sent to."""
+        await newsletter.cancel_subscription(info.context.scope, token)
+        return _acknowledge(newsletter.CANCELLED)
+
+
+def _acknowledge(message: str) -> Any:
+    return Row(message=message)
+
+
 QUERIES = (
     build_entity_queries(SubscriberObject),
     build_entity_queries(CallRequestObject),
 )
 MUTATIONS = (
     OutreachMutations,
+    NewsletterMutations,
     build_entity_mutations(
         SubscriberObject,
         SubscriberInput,

@@ -42,6 +42,7 @@ _BY_NAME: Mapping[str, str] = {
     "items": "The cart lines, at most 200.",
     "key": "The sign-in key.",
     "kind": "The kind of payment, as text.",
+    "lang_code": "The language code; by default the store's first language.",
     "last": "The number of records from the end, 0 to 1,000, in place of `first`.",
     "limit": "The maximum number of records, 0 to 1,000.",
     "month_from": "The first month (`2026-11`); by default the last one, or the present.",

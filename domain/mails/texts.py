@@ -35,6 +35,8 @@ class MailType(StrEnum):
     ORDER_PAYMENT_PENDING = "order_payment_pending"
     ORDER_STATUS = "order_status"
     COUPON = "coupon"
+    NEWSLETTER_CONFIRM = "newsletter_confirm"
+    NEWSLETTER_CANCEL = "newsletter_cancel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +308,31 @@ Com o seu pedido {number} em {store} você ganhou um cupom para a próxima compr
     {code}
 
 Ele vale uma única vez. Informe o código ao fechar o carrinho.
+""",
+    ),
+    MailType.NEWSLETTER_CONFIRM: MailTemplate(
+        "Confirme a sua inscrição nas novidades de {store}",
+        """Olá!
+
+Alguém pediu para este e-mail receber as novidades de {store}. Se foi você, confirme com:
+
+{token}
+
+O código vale por 48 horas. Se não foi você, ignore esta mensagem: sem a confirmação, nada será enviado.
+""",
+        timedelta(hours=48),
+    ),
+    MailType.NEWSLETTER_CANCEL: MailTemplate(
+        "Inscrição confirmada nas novidades de {store}",
+        """Olá!
+
+A partir de agora, este e-mail recebe as novidades de {store}.
+
+Para deixar de receber, a qualquer momento, use:
+
+{token}
+
+Guarde esta mensagem.
 """,
     ),
 }

@@ -35,6 +35,9 @@ CART_MUTATIONS = {
     "cart_merge",
     "order_reorder",
     "cart_checkout",
+    "newsletter_subscribe",
+    "newsletter_confirm",
+    "newsletter_cancel",
 }
 SIGN_IN_MUTATIONS = {
     "sign_in",

@@ -1,0 +1,111 @@
+"""Newsletter subscriptions of shoppers: confirmed by a mailed token, ended by another one (docs/reference/graphql.md#newsletter).
+
+A token is its data, encrypted under the deployment's key: nothing is stored of an address until its owner confirms. Responses and the work
+done for them are the same for subscribed and other addresses, for which mails are also queued without a recipient.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import timedelta
+from typing import Any
+
+from auth import lockout
+from auth.secrets import DecryptionError, decrypt, encrypt
+from domain.content.languages import read_language
+from domain.mails import outbox
+from domain.mails.outbox import Recipient
+from domain.mails.texts import TEMPLATES, MailType
+from domain.people import outreach
+from kernel.errors import ValidationFailed
+from kernel.fields import InputValues, read_fields
+from kernel.scope import Scope
+from models import audit
+from models.connection.database import execute, fetchval, transaction
+
+REQUESTED = "a mail says how to confirm the subscription"
+CONFIRMED = "subscribed"
+CANCELLED = "unsubscribed"
+
+_CONFIRM, _CANCEL = "newsletter_confirm", "newsletter_cancel"
+_MAX_TOKEN = 2_000
+_HOUR = timedelta(hours=1)
+
+_IS_SUBSCRIBED = """
+SELECT EXISTS (SELECT FROM subscribers WHERE tenant_id = $1 AND email = $2 AND status = 'A' AND deleted_at IS NULL)
+"""
+_MAILS = "SELECT count(*) FROM mails WHERE tenant_id = $1 AND recipient = $2 AND kind = $3 AND created_at > $4"
+_RESUME = "UPDATE subscribers SET status = 'A', updated_at = $3 WHERE tenant_id = $1 AND id = $2 AND status <> 'A'"
+_END = """
+UPDATE subscribers SET status = 'D', updated_at = $3 WHERE tenant_id = $1 AND email = $2 AND status = 'A' AND deleted_at IS NULL
+RETURNING public_id
+"""
+
+
+async def request_subscription(scope: Scope, values: InputValues) -> None:
+    """Mail a token that confirms the subscription of an address; at most three an hour, and none to one that is subscribed.
+
+    Keys: `email`*, `lang_code`. Raises `RateLimited`, and `ValidationFailed`, but never for what is known of the address.
+    """
+    email = str(read_fields({"email": outreach.SUBSCRIBER_FIELDS["email"]}, values, creating=True)["email"])
+    language = await read_language(scope, values)
+    await lockout.count_attempt(scope, "newsletter_subscribe")
+    async with transaction(scope):
+        await outbox.lock_address(scope, email)
+        is_subscribed = await fetchval(_IS_SUBSCRIBED, scope.store.id, email)
+        mails = await fetchval(_MAILS, scope.store.id, email, MailType.NEWSLETTER_CONFIRM.value, scope.now - _HOUR)
+        to = None if is_subscribed or mails >= outbox.MAX_PER_HOUR else Recipient(None, email, email)
+        expires_at = scope.now + TEMPLATES[MailType.NEWSLETTER_CONFIRM].lifetime
+        token = _write_token(scope, _CONFIRM, {"email": email, **language, "expires": int(expires_at.timestamp())})
+        await outbox.queue_mail(scope, MailType.NEWSLETTER_CONFIRM, to, token)
+
+
+async def confirm_subscription(scope: Scope, token: str) -> None:
+    """Subscribe the address of a mailed token, and mail it the token that ends the subscription; again it changes nothing.
+
+    Raises ValidationFailed (`token_invalid`).
+    """
+    data = _read_token(scope, _CONFIRM, token)
+    if data["expires"] < scope.now.timestamp():
+        raise _invalid()
+    email = data["email"]
+    async with transaction(scope):
+        await outbox.lock_address(scope, email)
+        if await fetchval(_IS_SUBSCRIBED, scope.store.id, email):
+            return
+        subscriber_id, existed = await outreach.subscribe(scope, {**data, "status": "A"})
+        if existed and await execute(_RESUME, scope.store.id, subscriber_id, scope.now):
+            await audit.record(scope, "subscriber.updated", "subscriber", subscriber_id, {"fields": ["status"]})
+        end = _write_token(scope, _CANCEL, {"email": email})
+        await outbox.queue_mail(scope, MailType.NEWSLETTER_CANCEL, Recipient(None, email, email), end)
+
+
+async def cancel_subscription(scope: Scope, token: str) -> None:
+    """End the subscription of a mailed token's address, if there is one; raises ValidationFailed (`token_invalid`)."""
+    data = _read_token(scope, _CANCEL, token)
+    async with transaction(scope):
+        public_id = await fetchval(_END, scope.store.id, data["email"], scope.now)
+        if public_id is not None:
+            await audit.record(scope, "subscriber.updated", "subscriber", public_id, {"fields": ["status"]})
+
+
+def _write_token(scope: Scope, purpose: str, data: dict[str, Any]) -> str:
+    return urlsafe_b64encode(encrypt(purpose, json.dumps({**data, "store": scope.store.id}).encode())).decode()
+
+
+def _read_token(scope: Scope, purpose: str, token: str) -> dict[str, Any]:
+    if len(token) > _MAX_TOKEN or not token.isascii():
+        raise _invalid()
+    try:
+        data: dict[str, Any] = json.loads(decrypt(purpose, urlsafe_b64decode(token)))
+    except (DecryptionError, binascii.Error) as error:
+        raise _invalid() from error
+    if data.pop("store") != scope.store.id:
+        raise _invalid()
+    return data
+
+
+def _invalid() -> ValidationFailed:
+    return ValidationFailed("token is invalid or has expired", field="token", code="token_invalid")
