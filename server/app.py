@@ -94,7 +94,9 @@ def create_app(
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)
-    if settings.has_sandbox:
+    if settings.has_sandbox and settings.is_production:
+        payment_page.add_production_routes(app)
+    elif settings.has_sandbox:
         payment_page.add_routes(app, local_only=settings.is_private_development)
     add_cross_origin_headers = allow_cross_origin(app, settings.cors_origins)
 

@@ -1,7 +1,8 @@
 """Show the charges of the gateway `sandbox`, and let a person decide what becomes of each (docs/payments.md#sandbox).
 
 Mounted where stores may use the sandbox. A form is accepted from this page alone, and the page can't be framed, run scripts or be cached.
-On a development server, whose other data are on its machine too, it answers only to local host names, against DNS rebinding.
+On a development server, whose other data are on its machine too, it answers only to local host names, against DNS rebinding. In production
+it shows a store's charges to the administrators of its payments, who sign in by Basic authentication with e-mail and API key.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from html import escape
 
 from aiohttp import hdrs, web
 
+from auth.access import Access
 from auth.store_resolution import build_store, parse_host
 from domain.payments.sandbox import actions
 from domain.payments.sandbox.charges import SandboxCharge, find_charge, latest_charges
@@ -20,6 +22,8 @@ from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.money import format_price
 from kernel.scope import Store, active_scope
 from models.connection import database
+from rest_facade.routing import SCOPE, Credential, Handler, Route
+from server.http import routes
 from server.http.html_pages import html_page, page_headers, style_source
 from server.operations.store_admin import system_scope
 
@@ -57,8 +61,38 @@ _STORES = """
 """
 
 
+_ADMINISTRATORS = Access(privileges=("manage_payments",))
+
+
+def add_production_routes(app: web.Application) -> None:
+    """Add the routes for administrators of the store that the address or the path names."""
+    routes.add_routes(
+        app,
+        [
+            Route(method, path, _for_administrators(handler), Credential.LEGACY_ADMIN)
+            for method, path, handler in (
+                (hdrs.METH_GET, PAGE, show_charges),
+                (hdrs.METH_GET, f"{PAGE}/{{store}}", show_charges),
+                (hdrs.METH_POST, f"{PAGE}/{{store}}/{{charge}}/{{action}}", decide),
+            )
+        ],
+    )
+
+
+def _for_administrators(handler: Handler) -> Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        scope = request[SCOPE]
+        # Callers are cached by their headers, whatever store the path names.
+        if request.match_info.get("store", str(scope.store.public_id)) != str(scope.store.public_id):
+            raise NotFound("page")
+        _ADMINISTRATORS.check(scope)
+        return await handler(request)
+
+    return handle
+
+
 def add_routes(app: web.Application, *, local_only: bool) -> None:
-    """Add the routes; only where stores may use the sandbox."""
+    """Add the routes of a development server; only where stores may use the sandbox."""
 
     def checked(handler: Callable[[web.Request], Awaitable[web.Response]]) -> Callable[..., Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
@@ -79,11 +113,17 @@ async def show_charges(request: web.Request) -> web.Response:
         _STORE.format(
             name=escape(store.name), charges="\n".join(_article(store, charge) for charge in await _charges_of(store))
         )
-        for store in await _stores_with_charges(request.query.get("store", ""))
+        for store in await _stores_with_charges(_shown_store(request))
     ]
     body = "\n".join([_INTRODUCTION, *(sections or ["<p>None yet.</p>"])])
     page = html_page("Vitrine · Payments", f"<style>{_STYLE}</style>", body)
     return web.Response(text=page, content_type="text/html", charset="utf-8", headers=HEADERS)
+
+
+def _shown_store(request: web.Request) -> str:
+    """Return the id of the store to be shown: the administrator's own; on a development server the one that is asked for, or all."""
+    scope = request.get(SCOPE)
+    return str(scope.store.public_id) if scope is not None else request.query.get("store", "")
 
 
 async def decide(request: web.Request) -> web.Response:
@@ -101,7 +141,8 @@ async def decide(request: web.Request) -> web.Response:
         with active_scope(scope):
             if await find_charge(scope, charge_id) is None:
                 raise
-    raise web.HTTPSeeOther(f"{PAGE}#{charge_id}", headers={hdrs.CACHE_CONTROL: "no-store"})
+    page = PAGE if request.get(SCOPE) is None else f"{PAGE}/{store_id}"
+    raise web.HTTPSeeOther(f"{page}#{charge_id}", headers={hdrs.CACHE_CONTROL: "no-store"})
 
 
 def _is_own(request: web.Request) -> bool:

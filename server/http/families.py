@@ -68,6 +68,8 @@ FAMILIES: tuple[RouteFamily, ...] = (
     RouteFamily("/api/docs", "plain", current.ERROR_FORMAT, Credential.NONE),
     *(RouteFamily(f"{base}/auth_tokens", "legacy", legacy.TOKEN_ERROR_FORMAT) for base in LEGACY_BASES),
     RouteFamily("/api", "legacy", legacy.ERROR_FORMAT),
+    # A browser asks for the credential that the legacy API's challenge names (`server.payment_page`).
+    RouteFamily("/dev/payments", "plain", legacy.ERROR_FORMAT, Credential.NONE),
     RouteFamily("/health", "plain", current.ERROR_FORMAT, Credential.NONE, is_rate_limited=False),
     PLAIN,  # /.well-known, /docs, /assets and unknown paths
 )

@@ -16,12 +16,15 @@ import asyncpg
 import auth
 from auth import signing_keys
 from auth.secrets import DecryptionError, decrypt
+from auth.store_resolution import build_store
 from domain.jobs import JOBS
+from domain.payments.sandbox.gateway import NAME as SANDBOX
 from domain.reencryption import current_key_id, survey_values
 from domain.storage import open_storage
 from domain.stores import GATEWAY_PURPOSE
 from kernel.errors import DomainError, StorageFull, Unavailable
 from kernel.ip_addresses import is_loopback
+from kernel.scope import active_scope
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import migrate
 from models.connection import database
@@ -33,6 +36,7 @@ from server.operations.media_checks import check_media, check_renderer
 from server.operations.operation_checks import check_operation
 from server.operations.privilege_checks import check_privileges
 from server.operations.storage_checks import MIN_FREE_BYTES
+from server.operations.store_admin import system_scope
 from server.secret_key import with_secret_key
 from server.start_checks import UNPROTECTED, check_login
 
@@ -203,6 +207,8 @@ async def _check_database(
                 async with connection_pools(direct, location):
                     async for result in _check_contents():
                         yield result
+                    if settings.is_production:
+                        yield await _check_sandbox(settings)
                     if has_storage:
                         yield await check_media(settings, deletes_orphans=deletes_orphans)
     except Unavailable as error:
@@ -364,6 +370,28 @@ async def _check_gateways() -> list[CheckResult]:
             fail("gateway", f"the secret was encrypted with another VITRINE_SECRET_KEY in {join_names(unreadable)}")
         )
     return results or [ok("gateway", "every store has a secret for its notifications")]
+
+
+_NAMES_SANDBOX = """
+    select exists (select from payment_methods m
+        where m.tenant_id = $1 and m.processor = $2 and m.kind <> '' and m.status = 'A' and m.deleted_at is null)
+"""
+
+
+async def _check_sandbox(settings: Settings) -> CheckResult:
+    """Name the stores whose methods pay nothing: any administrator may make one, so that a start can't depend on it."""
+    async with database.cross_store_connection() as platform:
+        every = [build_store(row) for row in await platform.fetch("select * from tenants order by id")]
+    stores = []
+    for store in every:
+        with active_scope(system_scope(store)):
+            if await database.fetchval(_NAMES_SANDBOX, store.id, SANDBOX):
+                stores.append(store.name)
+    if not stores:
+        return ok("sandbox", "no payment method names it")
+    if settings.has_sandbox:
+        return warn("sandbox", f"orders are paid without money (VITRINE_SANDBOX_PAYMENTS) in {join_names(stores)}")
+    return warn("sandbox", f"payment methods name it, and take no payments in production, in {join_names(stores)}")
 
 
 async def _check_encrypted_values() -> CheckResult:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
+from auth.api_keys import create_api_key
 from auth.configuration import configure
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
@@ -20,8 +23,11 @@ from domain.payments.requests import parse_input
 from domain.payments.sandbox import gateway as sandbox
 from domain.stores import set_gateway_secret
 from kernel.errors import RuleViolation
+from kernel.scope import active_scope
 from kernel.settings import Settings
 from server.app import create_app
+from server.operations import checks
+from server.operations.check_results import Severity
 from tests.harness.domain_store import DomainStore
 from tests.harness.payments import add_sandbox_methods, enabled_sandbox
 
@@ -139,7 +145,64 @@ async def test_production_has_no_sandbox_unless_a_setting_says_so(kit, is_allowe
     settings = replace(PRODUCTION, sandbox_payments=is_allowed)
     assert settings.has_sandbox is bool(is_allowed)
     async with serving(settings) as client:
-        assert (await client.get(PATH)).status == (200 if is_allowed else 404)
+        assert (await client.get(f"{PATH}/{kit.store.public_id}")).status == (401 if is_allowed else 404)
+
+
+ALLOWED = replace(PRODUCTION, sandbox_payments=True)
+
+
+async def basic(kit: DomainStore, email: str, **fields: Any) -> str:
+    """Return the header of a new user with an API key."""
+    user = await kit.customer(email=email, **fields)
+    with active_scope(kit.scope):
+        key = await create_api_key(kit.scope, await kit.public_id("users", user), "page")
+    return "Basic " + base64.b64encode(f"{email}:{key.secret}".encode()).decode()
+
+
+async def test_in_production_an_administrator_of_payments_sees_the_own_store_alone(kit, other_scope):
+    order, charge = await pix(kit)
+    other = DomainStore(other_scope)
+    await set_gateway_secret(other_scope, "a secret of the tests")
+    _, other_charge = await pix(other)
+    header = await basic(kit, "money@example.com", user_type="A", privileges=["manage_payments"])
+    path = f"{PATH}/{kit.store.public_id}"
+    async with serving(ALLOWED) as client:
+        asked = await client.get(path)
+        assert (asked.status, asked.headers["WWW-Authenticate"]) == (401, 'Basic realm="vitrine"')
+        shown = await client.get(path, headers={"Authorization": header}, params={"store": str(other.store.public_id)})
+        text = await shown.text()
+        assert (shown.status, charge in text, other_charge in text) == (200, True, False)
+        foreign = await client.get(f"{PATH}/{other.store.public_id}", headers={"Authorization": header})
+        assert foreign.status == 404
+        assert (await press(client, other, other_charge, "pay", Authorization=header)).status == 404
+        stolen = f"{path}/{other_charge}/pay"
+        own = {"Origin": f"http://127.0.0.1:{client.port}", "Authorization": header}
+        assert (await client.post(stolen, headers=own)).status == 404
+        assert await other.status((await other.rows("SELECT id FROM orders WHERE tenant_id = $1"))[0]["id"]) == "O"
+        assert (await press(client, kit, charge, "pay")).status == 401
+        answer = await press(client, kit, charge, "pay", Authorization=header)
+        assert (answer.status, answer.headers["Location"]) == (303, f"{path}#{charge}")
+    assert await kit.status(order) == "P"
+
+
+@pytest.mark.parametrize("user_type", ["A", "V"])
+async def test_in_production_nobody_else_sees_the_page(kit, user_type):
+    _, charge = await pix(kit)
+    rights = {"privileges": ["view_orders"]} if user_type == "A" else {"vendor_id": await kit.vendor()}
+    header = await basic(kit, "other@example.com", user_type=user_type, **rights)
+    async with serving(ALLOWED) as client:
+        page = await client.get(f"{PATH}/{kit.store.public_id}", headers={"Authorization": header})
+        pressed = await press(client, kit, charge, "pay", Authorization=header)
+    assert (page.status, pressed.status) == (403, 403)
+
+
+async def test_the_doctor_names_stores_whose_methods_pay_nothing(kit):
+    await add_sandbox_methods(kit.scope)
+    allowed, refused = await checks._check_sandbox(ALLOWED), await checks._check_sandbox(PRODUCTION)
+    assert (allowed.level, refused.level) == (Severity.WARN, Severity.WARN)
+    assert "take no payments" in refused.text
+    await kit.rows("UPDATE payment_methods SET status = 'D' WHERE tenant_id = $1")
+    assert (await checks._check_sandbox(PRODUCTION)).text != refused.text, "one store less"
 
 
 async def test_a_store_without_the_sandbox_offers_none_of_its_methods(kit):
