@@ -54,11 +54,14 @@ async def count_address_attempt(address: str, purpose: str, at: datetime) -> Non
 
 
 async def _count(address: str, purpose: str, at: datetime) -> None:
-    bucket = f"{purpose}:{rate_limit_key(address)}"
     rate = configured().sign_in_rate
-    counted = await database.fetchrow(_COUNT_ATTEMPT, bucket, at, at - _MINUTE, rate)
-    if counted is None:
+    if not await count_recent(f"{purpose}:{rate_limit_key(address)}", at, rate):
         raise RateLimited(f"at most {rate} attempts a minute are allowed from one address", retry_after=60)
+
+
+async def count_recent(bucket: str, at: datetime, limit: int) -> bool:
+    """Count something in a bucket (at most 200 characters), for all processes; False if there were `limit` in a minute already."""
+    return await database.fetchrow(_COUNT_ATTEMPT, bucket, at, at - _MINUTE, limit) is not None
 
 
 def user_subject(user_id: int) -> str:

@@ -15,6 +15,7 @@ from uuid import UUID
 import orjson
 
 from domain import events
+from domain.carriers.limits import current_cart
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
@@ -150,6 +151,7 @@ def _accessible(scope: Scope, record: Sequence[Any] | None) -> LockedCart:
     id_, public_id, user_id, status, currency, customer_email, address, *rest = columns
     if not _may_open(scope, user_id):
         raise NotFound("cart")
+    current_cart.set(public_id)
     email = customer_email or account_email
     customer = events.EventCustomer(customer_id, name, email) if customer_id or email else None
     parsed = orjson.loads(address) if address else None

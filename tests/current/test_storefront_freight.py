@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from domain.carriers import limits
 from tests.harness.carriers import CarrierServer, carrier_server, melhor_envio_service
 from tests.harness.storefront import ADDRESS, StorefrontClient
 
@@ -155,3 +156,27 @@ async def test_vendors_and_customers_add_no_tracking_events(storefront: Storefro
         client = await sample.client(person)
         answer = await client.post("/graphql", {"query": TRACK, "variables": {"id": shipment["id"], "events": [event]}})
         assert answer.body["errors"][0]["extensions"]["code"] == "FORBIDDEN", person.email
+
+
+@pytest.mark.parametrize("limit", ["PER_CART", "PER_KEY"])
+async def test_other_zip_codes_do_not_have_carriers_asked_without_limit(
+    storefront: StorefrontClient, carriers: CarrierServer, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(limits, limit, 3)
+    sample = storefront.sample
+    await add_method(storefront, carriers)
+    cart = await storefront.cart((sample.mug, 2), ready=False)
+    other = await storefront.cart((sample.mug, 1), ready=False)
+    answers = []
+    for number in range(5):
+        await storefront.put(f"carts/{cart}/address", {**ADDRESS, "zipcode": f"5001000{number}"})
+        answers.append(await storefront.get(f"carts/{cart}/shipping-options"))
+    assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]
+    assert answers[-1].body["error"] == "rate limit exceeded"
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert len(carriers.requests) == 3
+    await storefront.put(f"carts/{cart}/address", {**ADDRESS, "zipcode": "50010000"})
+    assert (await storefront.get(f"carts/{cart}/shipping-options")).status == 200, "what is kept is shown"
+    await storefront.put(f"carts/{other}/address", {**ADDRESS, "zipcode": "50010009"})
+    status = (await storefront.get(f"carts/{other}/shipping-options")).status
+    assert status == (200 if limit == "PER_CART" else 429)

@@ -1,0 +1,30 @@
+"""Bound how often shoppers have carriers asked: each other CEP or content is a new question (docs/shipping.md#quotes)."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from uuid import UUID
+
+from auth.lockout import count_recent
+from kernel.errors import RateLimited
+from kernel.scope import ActorKind, Scope
+
+PER_CART, PER_KEY = 20, 600
+"""Questions in a minute; methods of a cart are one."""
+_SHOPPERS = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ANONYMOUS)
+
+current_cart: ContextVar[UUID | None] = ContextVar("current_cart", default=None)
+"""The cart that this request is about (`domain.carts.locked`)."""
+
+
+async def count_questions(scope: Scope) -> None:
+    """Count that the carriers of a cart are asked; raise RateLimited for a cart, or a storefront key, that asks too often."""
+    if scope.actor.kind not in _SHOPPERS:
+        return
+    store, cart = scope.store.id, current_cart.get()
+    if cart is not None and not await count_recent(f"carriers:{store}:cart:{cart}", scope.now, PER_CART):
+        raise RateLimited(f"carriers were asked about this cart {PER_CART} times in a minute")
+    # The customers of a storefront share its key.
+    key = scope.actor.credential.partition("/")[0]
+    if not await count_recent(f"carriers:{store}:{key}"[:200], scope.now, PER_KEY):
+        raise RateLimited(f"carriers were asked {PER_KEY} times in a minute with this key")
