@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-fast check snapshots bench soak cluster-test assets clients packages lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench soak cluster-test kill-test assets clients packages lock clean FORCE
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,9 @@ bench: $(INSTALLED_DEV) $(ASSETS) ## run the benchmarks (BENCH_ARGS=...)
 
 soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 30 minutes (SOAK_ARGS='--minutes 5')
 	@$(BIN)/python -m tests.system.soak $(SOAK_ARGS)
+
+kill-test: $(INSTALLED_DEV) ## kill the process of a payment or refund 140 times, at each point and at any time (KILLS=5 times each)
+	@VITRINE_TEST_KILLS=$(or $(KILLS),5) $(BIN)/pytest -q -n 2 tests/domain/test_created_payments.py -k kill
 
 cluster-test: $(INSTALLED_DEV) $(ASSETS) ## restart and kill every part of a cluster under traffic for 10 minutes (CLUSTER_ARGS='--minutes 2')
 	@$(BIN)/python -m tests.system.soak --only cluster --minutes 10 $(CLUSTER_ARGS)

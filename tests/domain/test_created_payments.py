@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import random
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -416,19 +418,42 @@ async def test_a_method_whose_parameters_are_unreadable_leaves_the_others(kit, o
 
 # --- A process that ends ----------------------------------------------------------------------------------------------------
 
+# `make kill-test` sets it to 5: 20 points and 8 other times, each five times.
+repeated = pytest.mark.parametrize("repetition", range(int(os.environ.get("VITRINE_TEST_KILLS", "1"))))
 
-async def die_at(kit, database_url: str, subject: object, action: str, point: str, key: str) -> None:
+
+async def die_at(kit, database_url: str, subject: object, action: str, point: str, key: str, expected=(-9,)) -> None:
     store = kit.store
     process = await programs.start(
         CODE, database_url, str(store.id), str(store.public_id), str(subject), action, point, key, environment={}
     )
     _, errors = await process.communicate()
-    assert process.returncode == -9, errors.decode()
+    assert process.returncode in expected, errors.decode()
 
 
+@repeated
+@pytest.mark.parametrize("action", ["CARD", "refund"])
+@pytest.mark.parametrize("quarter", range(4))
+async def test_a_process_that_is_killed_at_any_time_leaves_nothing_in_doubt(
+    kit, order, database_url, action, quarter, repetition
+):
+    subject = order.public_id if action == "CARD" else (await create(kit, order, "CARD"))["public_id"]
+    milliseconds = random.Random(f"{action} {quarter} {repetition}").randrange(12 * quarter, 12 * quarter + 12)
+    await die_at(kit, database_url, subject, action, f"after {milliseconds} ms", str(uuid7()), expected=(-9, 0))
+    for _ in range(2):
+        await run_job(kit)
+    payments = await payments_of(kit, order)
+    assert {each["status"] for each in payments} <= {"PAID", "PARTIALLY_REFUNDED", "FAILED"}, milliseconds
+    assert await kit.rows("SELECT id FROM payment_refunds WHERE tenant_id = $1 AND status = 'PENDING'") == []
+    at_gateway = "SELECT coalesce(sum(refunded_cents), 0)::bigint FROM sandbox_charges WHERE tenant_id = $1"
+    assert await kit.value(at_gateway) == (await kit.record("orders", order.id))["refunded_cents"]
+    await check_books(kit, order)
+
+
+@repeated
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("kind", ["PIX", "CARD"])
-async def test_a_payment_whose_process_is_killed_is_settled(kit, order, database_url, point, kind):
+async def test_a_payment_whose_process_is_killed_is_settled(kit, order, database_url, point, kind, repetition):
     key = str(uuid7())
     await die_at(kit, database_url, order.public_id, kind, point, key)
     await run_job(kit)
@@ -445,8 +470,11 @@ async def test_a_payment_whose_process_is_killed_is_settled(kit, order, database
     await check_books(kit, order)
 
 
+@repeated
 @pytest.mark.parametrize("point", POINTS)
-async def test_the_same_key_continues_before_the_job_does(kit, order, database_url, point):
+async def test_the_same_key_of_a_killed_process_continues_before_the_job_does(
+    kit, order, database_url, point, repetition
+):
     key = str(uuid7())
     await die_at(kit, database_url, order.public_id, "CARD", point, key)
     await let_time_pass(kit)
@@ -456,8 +484,9 @@ async def test_the_same_key_continues_before_the_job_does(kit, order, database_u
     await check_books(kit, order)
 
 
+@repeated
 @pytest.mark.parametrize("point", POINTS)
-async def test_a_refund_whose_process_is_killed_is_made_once(kit, order, database_url, point):
+async def test_a_refund_whose_process_is_killed_is_made_once(kit, order, database_url, point, repetition):
     payment = await create(kit, order, "CARD")
     await die_at(kit, database_url, payment["public_id"], "refund", point, str(uuid7()))
     for _ in range(2):

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -41,8 +42,13 @@ def claim_of(key: str) -> KeyClaim:
 
 
 def arrange(point: str) -> None:
-    """Let the program die at the point."""
+    """Let the program die at the point, or `after <n> ms`, when it may have ended."""
     gateway = register(GatewayDouble())
+    if point.startswith("after ") and point.endswith(" ms"):
+        timer = threading.Timer(int(point.split()[1]) / 1_000, die)
+        timer.daemon = True
+        timer.start()
+        return
     replaced: Mapping[str, Sequence[tuple[Any, str, Any]]] = {
         "before the first commit": [(creation, "_insert", _after(creation._insert)), (audit, "record", _die)],
         "before the call": [(gateway, "before", _die), (gateway, "refund", _die)],
