@@ -199,6 +199,22 @@ async def test_each_documented_error_of_a_creation(status, gateway, server, logg
     assert ("order.customer.document" in text) is (ERRORS[status] is not GatewayUnanswered)
 
 
+async def test_requests_are_counted_by_their_result(gateway, server):
+    def counted() -> dict[tuple[str, ...], float]:
+        return dict(client._CALLS.values)
+
+    before = counted()
+    await gateway.create(charge_request())
+    server.refused = {"POST": 401}
+    with pytest.raises(GatewayNotCalled):
+        await gateway.create(charge_request())
+    server.refused = {"POST": 500}
+    with pytest.raises(GatewayUnanswered):
+        await gateway.create(charge_request())
+    added = {key: value - before.get(key, 0) for key, value in counted().items() if value != before.get(key, 0)}
+    assert added == {("POST", "ok"): 1, ("POST", "not_called"): 1, ("POST", "unanswered"): 1}
+
+
 async def test_a_refusal_that_can_not_be_confirmed_is_no_answer(gateway, server):
     server.refused |= {"POST": 422, "GET": 500}
     with pytest.raises(GatewayUnanswered):

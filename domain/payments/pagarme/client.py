@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -12,7 +13,7 @@ import orjson
 from domain.outgoing import calls
 from domain.outgoing.calls import AddressNotAllowed, OutgoingResponse, RequestFailed
 from domain.payments.gateway import GatewayNotCalled, GatewayRefused, GatewayUnanswered
-from kernel import logging
+from kernel import logging, metrics
 
 NAME = "pagarme"
 TIMEOUT_SECONDS = 15.0
@@ -24,6 +25,11 @@ _REFUSED = "O pagamento não foi aceito. Confira os dados e tente outra vez."
 _NOT_DONE = (401, 403, 429)
 _REFUSALS = (400, 404, 412, 422)
 _MAX_FIELDS = 10
+
+_CALLS = metrics.counter(
+    "vitrine_pagarme_calls_total", "Requests to Pagar.me, by their method and result.", "method", "result"
+)
+_SECONDS = metrics.histogram("vitrine_pagarme_call_seconds", "Time of a request to Pagar.me.")
 
 _url = ""
 
@@ -52,6 +58,22 @@ class Client:
         Raise `NotThere` and `GatewayRefused` for what Pagar.me refuses, `GatewayNotCalled` if it didn't look at the request, and
         `GatewayUnanswered` for everything else.
         """
+        started, result = monotonic(), "unanswered"
+        try:
+            answer = await self._send(method, path, body, key)
+            result = "ok"
+            return answer
+        except GatewayNotCalled:
+            result = "not_called"
+            raise
+        except GatewayRefused:
+            result = "refused"
+            raise
+        finally:
+            _CALLS.add(method, result)
+            _SECONDS.observe(_SECONDS.child(), monotonic() - started)
+
+    async def _send(self, method: str, path: str, body: Mapping[str, Any] | None, key: str | None) -> dict[str, Any]:
         credentials = base64.b64encode(f"{self.secret_key}:".encode()).decode()
         headers = {"Authorization": f"Basic {credentials}", "Accept": "application/json", "User-Agent": _USER_AGENT}
         if body is not None:

@@ -175,7 +175,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }  # fmt: skip
 
 RACED_MUTATIONS = re.compile(
-    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_(record|create|cancel|refund)|user_update|payout_|ledger_"
+    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_(record|create|cancel|refund|report)|user_update|payout_|ledger_"
 )
 NOT_RACED: Mapping[str, str] = {
     "vendor_order_update": "order_set_status of a vendor",
@@ -185,5 +185,9 @@ NOT_RACED: Mapping[str, str] = {
     "combination_create": "adds stock that no order refers to",
     "combination_batch_create": "adds stock that no order refers to",
     "payout_mark_paid": "changes the payout alone",
+    "payment_report": "settles a payment as a notification does, of an app's gateway",
+    "cart_items_add": "as cart_item_add, with several lines",
+    "cart_items_update": "as cart_item_update, with several lines",
+    "cart_items_remove": "as cart_item_remove, with several lines",
     "combination_delete": "as product_delete: orders keep their lines",
 }
