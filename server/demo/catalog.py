@@ -51,7 +51,10 @@ class DemoFeature:
 
 @dataclass(frozen=True, slots=True)
 class DemoProduct:
-    """A product; prices in cents, weights in grams, features by key. `sells` is False for products in no demo order."""
+    """A product; prices in cents, weights in grams, features by key. `sells` is False for products in no demo order.
+
+    `size` is length, width and height in millimetres as it is packed; none of a download.
+    """
 
     name: str
     category: str
@@ -64,6 +67,7 @@ class DemoProduct:
     compare_at: int | None = None
     status: str = "A"
     images: int = 1
+    size: Sequence[int] = (0, 0, 0)
     free_shipping: bool = False
     download: bool = False
     sells: bool = True

@@ -132,6 +132,7 @@ async def _create_products(
             "stock": product.stock,
             "tracking": "D" if product.download else "B",
             "weight_grams": product.weight,
+            **dict(zip(("length_mm", "width_mm", "height_mm"), product.size, strict=True)),
             "is_edp": product.download,
             "free_shipping": product.free_shipping,
             "vendor_id": ids.vendors[product.vendor],

@@ -21,6 +21,7 @@ from domain import hosts
 from domain import stores as store_business
 from domain.apps.oauth import refresh_app_tokens
 from domain.apps.registration import authenticate_client
+from domain.carriers.parcels import Box, ParcelItem, make_parcels
 from kernel.clock import now
 from kernel.errors import Conflict, DomainError, RuleViolation, SignInDenied, TenantClosed, Unauthenticated
 from kernel.ids import uuid7
@@ -179,6 +180,28 @@ async def check_numbers() -> None:
 
 async def test_the_numbers_of_each_store_begin_at_1(created):
     await check_numbers()
+
+
+@pytest.mark.parametrize("demo", [DEMO, OTHER], ids=lambda demo: demo.key)
+async def test_carriers_can_quote_every_product_that_is_shipped(created, demo: DemoStore):
+    store = str(demo.public_id)
+    products = await rows(
+        "select name, weight_grams, length_mm, width_mm, height_mm from products where tenant_id = $1 and not is_edp",
+        store,
+    )
+    boxes = [
+        Box(**box)
+        for box in await rows(
+            "select id, length_mm, width_mm, height_mm, weight_grams, max_weight_grams from product_boxes where tenant_id = $1",
+            store,
+        )
+    ]
+    assert len(products) >= 10
+    for product in products:
+        measures = {name: product[name] for name in ("weight_grams", "length_mm", "width_mm", "height_mm")}
+        assert all(measures.values()), product["name"]
+        [parcel] = make_parcels([ParcelItem(1, **measures, price_cents=1_000)], boxes)
+        assert parcel.box_id is not None or not boxes, product["name"]
 
 
 async def test_product_options_are_created(created):
