@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import strawberry
 from graphql import FieldNode, GraphQLError, GraphQLSchema, NameNode, OperationDefinitionNode
@@ -13,6 +13,7 @@ from strawberry import Info
 
 from domain import event_feed
 from domain.event_feed import ACCESS, FeedEvent
+from domain.orders.own_updates import OwnOrders
 from domain.payments.orders import PaymentsOfOrder
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
@@ -30,6 +31,10 @@ from schema.types.events import SUBJECTS, EventConnectionObject, EventObject
 DEFAULT_PAGE_SIZE = 100
 PAYMENT_CHANGED = "payment_changed"
 """The subscription of shoppers, to what happens to the payments of an order (`resolvers.payments`)."""
+ORDER_UPDATED = "order_updated"
+"""The subscription of customers, to the changes of their own orders (`resolvers.orders`)."""
+ShoppersEvents: TypeAlias = PaymentsOfOrder | OwnOrders
+"""What a shopper follows without the right to read the event feed: the names of the events, and which of them it sees."""
 _FIND_SUBJECTS = "SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])"
 
 
@@ -116,11 +121,11 @@ class EventSubscriptions:
 
 @dataclass(frozen=True, slots=True)
 class StreamArguments:
-    """What a subscription reads: events after a cursor, of these types, or those of an order's payments."""
+    """What a subscription reads: events after a cursor, of these types, or those that a shopper follows."""
 
     after: str | None = None
     types: Sequence[str] | None = None
-    order: PaymentsOfOrder | None = None
+    shoppers: ShoppersEvents | None = None
 
 
 def subscribed_arguments(
@@ -142,7 +147,9 @@ def subscribed_arguments(
     except GraphQLError as error:
         raise ValidationFailed(error.message) from error
     if node.name.value == PAYMENT_CHANGED:
-        return StreamArguments(order=PaymentsOfOrder(arguments["order_id"], arguments.get("token")))
+        return StreamArguments(shoppers=PaymentsOfOrder(arguments["order_id"], arguments.get("token")))
+    if node.name.value == ORDER_UPDATED:
+        return StreamArguments(shoppers=OwnOrders())
     return StreamArguments(arguments.get("after"), arguments.get("types"))
 
 

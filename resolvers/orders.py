@@ -11,6 +11,8 @@ from auth.access import Access
 from domain.orders import deletion, fiscal, lifecycle
 from domain.purchase import edit, placement
 from kernel.scope import Scope
+from models.reading import row_reads
+from models.reading.queries import by_id
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     LINE_FIELD_NAMES,
@@ -23,6 +25,7 @@ from resolvers.mutation_helpers import (
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, OrderStatus
+from schema.selection import requested_shape
 from schema.types.orders import FiscalDataInput, OrderInput, OrderObject
 
 _WRITE = Access(privileges=("manage_orders",), app_scope="write_orders")
@@ -126,5 +129,21 @@ class OrderMutations:
         return await load_record(info, order)
 
 
+@strawberry.type
+class OrderSubscriptions:
+    """What happens to the orders of a customer."""
+
+    @root_field(
+        Access(customer=True, admin=False, note="Its own orders."),
+        "Sends an own order when it changes, for customers, over Server-Sent Events or WebSockets"
+        " (docs/reference/graphql.md#subscriptions).",
+    )
+    async def order_updated(self, info: Info) -> OrderObject | None:
+        """Return the order that the event of one execution, its root value, is about."""
+        scope, event = info.context.scope, info.root_value
+        return await row_reads.fetch_first(scope, requested_shape(info), by_id(event.subject_id))  # type: ignore[return-value]
+
+
 QUERIES = (build_entity_queries(OrderObject),)
+SUBSCRIPTIONS = (OrderSubscriptions,)
 MUTATIONS = (OrderMutations,)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import ClassVar
 
 from domain import events
 from domain.event_feed import FeedEvent
+from domain.event_types import PAYMENT_EVENTS
 from domain.order_access import is_order_token, order_filter
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
@@ -64,6 +66,7 @@ async def _find_of_shopper(scope: Scope, order: object, token: str | None) -> in
 class PaymentsOfOrder:
     """The payments of an order whose events are read by a caller who may pay it."""
 
+    events: ClassVar[tuple[str, ...]] = PAYMENT_EVENTS
     order: object
     token: str | None
 
@@ -71,7 +74,7 @@ class PaymentsOfOrder:
         """Raise NotFound for an order that the caller may not pay."""
         await find_order(scope, self.order, self.token)
 
-    def shows(self, event: FeedEvent) -> bool:
+    def shows(self, scope: Scope, event: FeedEvent) -> bool:
         """Return whether an event is about one of these payments."""
         return bool(event.data.get("order_id") == str(parse_uuid(self.order)))
 

@@ -118,7 +118,7 @@ class Authenticator:
         generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
         store = await self._store_resolver.resolve(
             host,
-            await self._tenant(request, policy, host),
+            await self._tenant(request, policy, host, headers),
             public=policy.credential in _ANONYMOUS,
             allow_maintenance=policy.allow_maintenance,
         )
@@ -131,6 +131,16 @@ class Authenticator:
             )
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
         return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
+
+    def names_store_later(self, request: web.Request, policy: RoutePolicy) -> bool:
+        """Return whether a WebSocket at an address that stores share names its store when it is open: browsers send it no headers."""
+        headers = request.headers
+        return (
+            policy.credential is Credential.GRAPHQL
+            and headers.get(hdrs.UPGRADE, "").lower() == "websocket"
+            and not headers.get(TENANT_HEADER, "").strip()
+            and self._store_resolver.is_shared(headers.get(hdrs.HOST, ""))
+        )
 
     def cached_scope(
         self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
@@ -154,11 +164,13 @@ class Authenticator:
         generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
         return cached if cached.generations == generations else None
 
-    async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
+    async def _tenant(
+        self, request: web.Request, policy: RoutePolicy, host: str, headers: Mapping[str, str]
+    ) -> str | None:
         """Return the store id that a request names: in its path or header, else at a shared address in the body of a token request."""
         if (in_path := request.match_info.get("store")) is not None:
             return in_path
-        header = request.headers.get(TENANT_HEADER)
+        header = headers.get(TENANT_HEADER)
         if (header or "").strip() or not policy.names_store or not self._store_resolver.is_shared(host):
             return header
         store = await store_of_token_request(request)

@@ -15,11 +15,10 @@ from typing import TypeAlias
 from aiohttp import hdrs, web
 
 from domain import event_feed
-from domain.event_types import PAYMENT_EVENTS
-from domain.payments.orders import PaymentsOfOrder
 from kernel.errors import DomainError, RateLimited
 from kernel.scope import Scope, active_scope
 from kernel.settings import Settings
+from resolvers.events import ShoppersEvents
 from rest_facade.apps.errors import body_of
 from rest_facade.apps.events import EVENT_STREAM, OPEN_STREAM
 from rest_facade.responses import to_json
@@ -115,13 +114,13 @@ class EventStream:
         scope: Scope,
         renew: RenewScope,
         types: Sequence[str] | None,
-        order: PaymentsOfOrder | None = None,
+        shoppers: ShoppersEvents | None = None,
     ) -> None:
         self._tails = tails
         self._tail = tail
         self._renew = renew
         self._types = types
-        self._order = order
+        self._shoppers = shoppers
         self._position = 0
         self.scope = scope
 
@@ -158,21 +157,21 @@ class EventStream:
         return self._shown(reading.events)
 
     def _shown(self, events: Sequence[TailEvent]) -> Sequence[TailEvent]:
-        order = self._order
-        return events if order is None else [event for event in events if order.shows(event.event)]
+        shoppers = self._shoppers
+        return events if shoppers is None else [event for event in events if shoppers.shows(self.scope, event.event)]
 
     async def _first_names(self) -> Sequence[str]:
         """Return the names of the events; raises the caller's errors."""
-        if self._order is None:
+        if self._shoppers is None:
             event_feed.ACCESS.check(self.scope)
             return event_feed.readable_events(self.scope, self._types)
-        await self._order.check(self.scope)
-        return PAYMENT_EVENTS
+        await self._shoppers.check(self.scope)
+        return self._shoppers.events
 
     def _readable(self) -> set[str]:
         """Return the names of the events that the caller may read now; raises the caller's error when there are none."""
-        if self._order is not None:
-            return set(PAYMENT_EVENTS)
+        if self._shoppers is not None:
+            return set(self._shoppers.events)
         names = set(event_feed.readable_events(self.scope))
         return names if self._types is None else names & set(self._types)
 
@@ -184,7 +183,7 @@ async def open_stream(
     renew: RenewScope,
     after: str | None,
     types: Sequence[str] | None,
-    order: PaymentsOfOrder | None = None,
+    shoppers: ShoppersEvents | None = None,
 ) -> AsyncIterator[EventStream]:
     """Open a stream after a cursor, by default after the newest event; raises the errors of limits, cursor, types and order."""
     tails = app[EVENT_TAILS]
@@ -192,7 +191,7 @@ async def open_stream(
         stack.enter_context(app[STREAM_LIMITS].count(scope))
         with active_scope(scope):
             tail = await stack.enter_async_context(tails.open(scope))
-            stream = EventStream(tails, tail, scope, renew, types, order)
+            stream = EventStream(tails, tail, scope, renew, types, shoppers)
             await stream.begin(after)
         yield stream
 

@@ -1,8 +1,9 @@
 """Serve operations over a WebSocket by the protocol graphql-transport-ws (https://github.com/enisdenjo/graphql-ws, PROTOCOL.md).
 
 The caller is named by the payload of `connection_init` (`Authorization` or `X-API-Key`, as browsers can't send headers), else by the
-request's headers. Each operation counts as a request of its caller and of the client address, and is one of the address's concurrent
-requests until its result is sent or its stream begins. A ping counts for the address too. Each subscription is one of its caller's streams.
+request's headers; the store too (`X-Tenant-ID`, or `?tenant=` in the address). Each operation counts as a request of its caller and of
+the client address, and is one of the address's concurrent requests until its result is sent or its stream begins. A ping counts for the
+address too. Each subscription is one of its caller's streams.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import ActorKind, Scope, active_scope
 from rest_facade.routing import CLIENT_IP, REQUEST_ID
+from server.http.authentication import TENANT_HEADER
 from server.http.connections import SETTINGS
 from server.http.event_streams import LIFT_LIMITS, RATE_LIMITER, RenewScope, renewal
 from server.http.event_tails import EVENT_TAILS
@@ -268,9 +270,15 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _headers(request: web.Request, payload: dict[str, Any]) -> CIMultiDict[str]:
-    """Return the request's headers with the credentials of the payload, if it has any, in place of its own."""
+    """Return the request's headers with the store and the credentials that the payload names in place of its own.
+
+    The store that the address names counts where neither does.
+    """
     headers = CIMultiDict(request.headers)
     named = {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
+    store = named.get(TENANT_HEADER.lower()) or headers.get(TENANT_HEADER) or request.query.get("tenant")
+    if store:
+        headers[TENANT_HEADER] = store
     credentials = {name: named[name.lower()] for name in _CREDENTIALS if name.lower() in named}
     if credentials:
         for name in _CREDENTIALS:

@@ -22,7 +22,7 @@ from models.reading.answer_size import too_many_bytes
 from resolvers.engine.costs import StoreCost, measure_cost
 from resolvers.engine.executor import format_document_error, format_error
 from resolvers.engine.prepare import PreparedDocument
-from resolvers.events import PAYMENT_CHANGED, subscribed_arguments
+from resolvers.events import ORDER_UPDATED, PAYMENT_CHANGED, subscribed_arguments
 from rest_facade.routing import SCOPE
 from schema.types.events import SUBJECTS
 from server.http import graphql_view
@@ -31,7 +31,7 @@ from server.http.event_tails import TailEvent
 from server.http.graphql_view import DOCUMENTS, EXECUTOR, LIMITS, WITHOUT_CREDENTIAL, formatted, malformed
 
 # Every name of a field that reads records as the caller: a text without them gives all callers the same result for an event.
-_READS_RECORDS = re.compile(rf"\b({'|'.join((*SUBJECTS, PAYMENT_CHANGED))})\b")
+_READS_RECORDS = re.compile(rf"\b({'|'.join((*SUBJECTS, PAYMENT_CHANGED, ORDER_UPDATED))})\b")
 
 
 class OperationRefused(Exception):
@@ -69,7 +69,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
         text = await graphql_view.document_text(scope, dict(body))
         if text is None:
             raise OperationRefused(
-                {"message": "persisted document not selected", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}
+                {"message": "persisted document not found", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}
             )
         prepared = await graphql_view.prepare(app, scope, text)
         node = prepared.operation(name)
@@ -106,7 +106,7 @@ async def subscribe(
     Raises the errors of `open_stream` before the first value, later that of a credential that has ended.
     """
     asked = subscribed_arguments(app[DOCUMENTS].schema, operation.prepared, operation.node, operation.variables)
-    async with open_stream(app, scope, renew, asked.after, asked.types, asked.order) as stream:
+    async with open_stream(app, scope, renew, asked.after, asked.types, asked.shoppers) as stream:
         yield None
         while not stream.is_stopping:
             batch = await stream.next()

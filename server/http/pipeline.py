@@ -125,7 +125,9 @@ def pipeline(
         limiter.begin_request(request, family, address)
         try:
             with RequestTimeout(timeouts, asyncio.get_running_loop()):
-                if policy.credential is Credential.NONE:
+                if policy.credential is Credential.NONE or (
+                    hdrs.UPGRADE in headers and authenticator.names_store_later(request, policy)
+                ):
                     return await handler(request)
                 try:
                     scope = authenticator.cached_scope(headers, policy, address, current_request_id)

@@ -275,6 +275,32 @@ async def test_the_headers_of_the_request_authenticate_as_well(app):
         assert await socket.receive() == {"type": "connection_ack"}
 
 
+@pytest.mark.parametrize("named_by", ["payload", "address"])
+async def test_a_browser_names_the_store_when_it_has_connected(app, named_by):
+    store, authorization = str(app.store.public_id), app.credentials["Authorization"]
+    address = f"/graphql?tenant={store}" if named_by == "address" else "/graphql"
+    payload = {"Authorization": authorization} | ({"X-Tenant-ID": store} if named_by == "payload" else {})
+    async with app.http.ws_connect(address, protocols=["graphql-transport-ws"]) as connection:
+        socket = Socket(connection)
+        await socket.send("connection_init", payload=payload)
+        assert await socket.receive() == {"type": "connection_ack"}
+        await socket.subscribe("q", "{ store { id } }")
+        assert (await socket.receive())["payload"]["data"] == {"store": {"id": store}}
+
+
+@pytest.mark.parametrize("named_store", [None, "", "x", "00000000-0000-0000-0000-000000000000", "other"])
+async def test_a_socket_of_another_store_or_none_is_closed(app, other_store, named_store):
+    name = str(other_store.public_id) if named_store == "other" else named_store
+    for address, named in (
+        (f"/graphql?tenant={name}", {}),
+        ("/graphql", {"X-Tenant-ID": name} if name is not None else {}),
+    ):
+        async with app.http.ws_connect(address, protocols=["graphql-transport-ws"]) as connection:
+            socket = Socket(connection)
+            await socket.send("connection_init", payload=app.credentials | named)
+            assert await socket.closed() == 4403, address
+
+
 @pytest.mark.parametrize(
     "payload, code",
     [

@@ -27,17 +27,14 @@ async function follow(client, after, count) {
   return { found, after };
 }
 
-class Socket extends WebSocket {
-  constructor(address, protocols) {
-    super(address, protocols, { headers: { "X-Tenant-ID": headers["X-Tenant-ID"] } });
-  }
-}
-
+// Browsers send no headers with a WebSocket: `connectionParams` name the caller and the store, or `?tenant=` names the store.
 const { Authorization } = headers;
+const tenant = headers["X-Tenant-ID"];
 const socketUrl = url.replace(/^http/, "ws");
 const clients = [
   createSseClient({ url, headers }),
-  createSocketClient({ url: socketUrl, webSocketImpl: Socket, connectionParams: { Authorization } }),
+  createSocketClient({ url: socketUrl, webSocketImpl: WebSocket, connectionParams: { Authorization, "X-Tenant-ID": tenant } }),
+  createSocketClient({ url: `${socketUrl}?tenant=${tenant}`, webSocketImpl: WebSocket, connectionParams: { Authorization } }),
 ];
 for (const client of clients) {
   const start = await fetch(url, {
@@ -58,7 +55,8 @@ for (const client of clients) {
 }
 
 const wrong = createSocketClient({
-  url: socketUrl, webSocketImpl: Socket, connectionParams: { Authorization: "Bearer vat_live_wrong" }, retryAttempts: 0,
+  url: `${socketUrl}?tenant=${tenant}`, webSocketImpl: WebSocket, connectionParams: { Authorization: "Bearer vat_live_wrong" },
+  retryAttempts: 0,
 });
 await assert.rejects(follow(wrong, null, 1), (event) => event.code === 4403);
 process.exit(0);
