@@ -147,7 +147,8 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
         return None
     row = await database.fetchrow(
         """
-        select id, scopes, rate_limit, per_address, server_side, last_used_at from storefront_keys
+        select id, scopes, rate_limit, per_address, server_side, last_used_at, trusted_documents_only, documents_version
+        from storefront_keys
         where tenant_id = $1 and key_hash = $2 and revoked_at is null
         """,
         scope.store.id,
@@ -164,6 +165,8 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
         rate_limit=row["rate_limit"],
         rate_limit_per_address=row["per_address"],
         server_side=row["server_side"],
+        trusted_documents_only=row["trusted_documents_only"],
+        documents_version=row["documents_version"],
         credential=f"key:{row['id']}",
     )
     return VerifiedCredential(actor, scope.store.id, _credential_owner(row["id"]), scope.now + _CACHE_LIFETIME)

@@ -76,6 +76,10 @@ class Actor:
     """The requests per minute of one client address with a storefront key; 0 for no limit of its own."""
     server_side: bool = False
     """Whether a storefront key is used on a server only; it may then act for customers without their token."""
+    trusted_documents_only: bool = False
+    """Whether a storefront key accepts nothing but its trusted GraphQL documents."""
+    documents_version: int = 0
+    """Grows with each change of a storefront key's trusted documents; 0 before the first."""
     credential: str = ""
     """The credential's name for rate limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
     key: Actor | None = field(default=None, compare=False)

@@ -6,7 +6,7 @@ import strawberry
 from strawberry import Info
 
 from auth import storefront_keys
-from domain.apps import consent, installations, oauth, registration
+from domain.apps import consent, installations, oauth, registration, trusted_documents
 from models.reading.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_member, load_record, rename_fields
@@ -31,9 +31,10 @@ from schema.types.apps import (
     NewStorefrontKeyObject,
     StorefrontKeyInput,
     StorefrontKeyObject,
+    TrustedDocumentsObject,
 )
 from schema.types.sessions import ANYONE
-from schema.types.webhooks import APPS_ONLY
+from schema.types.webhooks import APPS_ONLY, MANAGE_ENDPOINTS
 
 
 @strawberry.type
@@ -178,10 +179,35 @@ class StorefrontKeyMutations:
     )
 
 
+@strawberry.type
+class TrustedDocumentMutations:
+    """Mutations of trusted documents."""
+
+    @root_field(MANAGE_ENDPOINTS)
+    async def trusted_documents_set(
+        self,
+        info: Info,
+        documents: list[str],
+        storefront_key_id: ID | None = None,
+        keep_others: bool = False,
+        trusted_documents_only: bool | None = None,
+    ) -> TrustedDocumentsObject:
+        """Register the trusted documents of a storefront key, or of the calling app, in place of those that it has unless `keep_others`.
+        With `trusted_documents_only` the key accepts nothing else; without it that stays as it is.
+        """
+        return await trusted_documents.set_trusted_documents(  # type: ignore[return-value]
+            info.context.scope,
+            documents,
+            storefront_key_id,
+            keep_others=keep_others,
+            trusted_documents_only=trusted_documents_only,
+        )
+
+
 QUERIES = (
     AppQueries,
     build_entity_queries(InstalledAppObject),
     build_entity_queries(AppCallObject),
     build_entity_queries(StorefrontKeyObject),
 )
-MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations)
+MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations, TrustedDocumentMutations)

@@ -6,10 +6,12 @@ with the public key of a storefront can't take the documents of an app from the 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 
 from auth.secrets import keyed_hash
+from domain.apps.trusted_documents import find_trusted, not_trusted
 from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Scope
 from models.connection import database
@@ -75,10 +77,13 @@ def _hash(document_id: str) -> bytes | None:
 
 
 async def find_document(scope: Scope, document_id: str) -> str | None:
-    """Return the document registered as `sha256:<hex>` in the store, or None."""
+    """Return the document registered as `sha256:<hex>`, a trusted one of the caller or any of the store, or None."""
     digest = _hash(document_id)
     if digest is None:
         return None
+    trusted = await find_trusted(scope, digest)
+    if trusted is not None:
+        return trusted
     record = await database.fetchrow(
         "SELECT text, last_used_at FROM persisted_documents WHERE tenant_id = $1 AND hash = $2", scope.store.id, digest
     )
@@ -88,6 +93,15 @@ async def find_document(scope: Scope, document_id: str) -> str | None:
     if record["last_used_at"] < unused_since:
         await database.execute(_TOUCH, scope.store.id, digest, scope.now, unused_since)
     return str(record["text"])
+
+
+async def trusted_text(scope: Scope, text: str | None, document_id: str) -> str:
+    """Return the trusted document with a text, or else an id; raise `Forbidden` for another one."""
+    digest = hashlib.sha256(text.encode()).digest() if text else _hash(document_id)
+    trusted = await find_trusted(scope, digest) if digest is not None else None
+    if trusted is None:
+        raise not_trusted()
+    return trusted
 
 
 async def save_document(scope: Scope, document_id: str, text: str) -> None:

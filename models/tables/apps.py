@@ -97,6 +97,8 @@ class StorefrontKey(StoreModel, table="storefront_keys"):
     rate_limit = fields.IntField(default=60_000)
     per_address = fields.IntField(default=0)
     server_side = fields.BooleanField(default=False)
+    trusted_documents_only = fields.BooleanField(default=False)
+    documents_version = fields.IntField(default=0)
     created_at = fields.DatetimeField(default=now)
     last_used_at = fields.DatetimeField(null=True)
     revoked_at = fields.DatetimeField(null=True)

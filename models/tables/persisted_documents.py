@@ -1,4 +1,4 @@
-"""Persisted GraphQL documents, which clients execute by their hash."""
+"""Persisted and trusted GraphQL documents, which clients execute by their hash."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ class PersistedDocument(StoreModel, table="persisted_documents"):
     text = fields.TextField()
     registrar = fields.TextField(default="visitor:")
     last_used_at = fields.DatetimeField(default=now)
+
+
+class TrustedDocument(StoreModel, table="trusted_documents"):
+    """A GraphQL document of a storefront key or an app, by its SHA-256 (`domain/apps/trusted_documents.py`)."""
+
+    storefront_key_id = fields.BigIntField(null=True)
+    installation_id = fields.BigIntField(null=True)
+    hash = fields.BinaryField()
+    text = fields.TextField()
+    created_at = fields.DatetimeField(default=now)

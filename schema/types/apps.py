@@ -127,8 +127,18 @@ class StorefrontKeyObject:
     rate_limit: int = column(description="The rate limit of all callers together, in requests per minute.")
     per_address: int = column(description="The rate limit of one client address, in requests per minute; 0 for none.")
     server_side: bool = column(description="Whether the key is used by a server.")
+    trusted_documents_only: bool = column(description="Whether the key accepts nothing but its trusted documents.")
     created_at: DateTime = column(description="When the record was created.")
     last_used_at: DateTime | None = column(description="When the key was last used, with minute precision.")
+
+
+@object_type("TrustedDocuments", access=ANYONE)
+class TrustedDocumentsObject:
+    """The trusted documents of a storefront key or an app after a change."""
+
+    count: int = output_field("The number of documents.")
+    characters: int = output_field("The length of all documents together.")
+    trusted_documents_only: bool = output_field("Whether the key accepts nothing else.")
 
 
 @object_type("NewStorefrontKey", access=MANAGE_APPS)

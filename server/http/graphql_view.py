@@ -31,7 +31,7 @@ from resolvers.engine.limits import INTROSPECTION_FIELDS
 from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from resolvers.engine.run import OperationExecutor
 from resolvers.engine.secret_fields import returns_secret
-from resolvers.persisted_documents import find_document, save_document
+from resolvers.persisted_documents import find_document, save_document, trusted_text
 from rest_facade.apps.events import EVENT_STREAM
 from rest_facade.bodies import MULTIPART, read_raw, whole_body
 from rest_facade.responses import BytesResponse
@@ -94,7 +94,9 @@ async def post(planned: PlannedQueries, request: web.Request) -> web.StreamRespo
             "the content type must be application/json",
         )
     scope: Scope = request[SCOPE]
-    is_cached = is_cacheable(scope)
+    # Their texts are looked up first, so that no cache answers another one.
+    is_restricted = _is_restricted(scope.actor)
+    is_cached = is_cacheable(scope) and not is_restricted
     try:
         content = whole_body(request)
         if content is None:
@@ -108,7 +110,7 @@ async def post(planned: PlannedQueries, request: web.Request) -> web.StreamRespo
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    answer = await planned.answer(request, scope, body, is_cached=is_cached)
+    answer = None if is_restricted else await planned.answer(request, scope, body, is_cached=is_cached)
     if answer is not None:
         return answer
     return await _execute(request, content, body, allow_mutations=True)
@@ -119,7 +121,8 @@ async def get(request: web.Request) -> web.StreamResponse:
     if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
         return await request.app[OPEN_SOCKET](request)
     content, scope = request.rel_url.raw_query_string, request[SCOPE]
-    if is_cacheable(scope) and (cached := await _find_cached(request, scope, content)) is not None:
+    is_cached = is_cacheable(scope) and not _is_restricted(scope.actor)
+    if is_cached and (cached := await _find_cached(request, scope, content)) is not None:
         return cached
     params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
     for name in ("variables", "extensions"):
@@ -129,6 +132,11 @@ async def get(request: web.Request) -> web.StreamResponse:
             except MalformedBody as error:
                 return _error_response(request, 400, f"{name}: {error}")
     return await _execute(request, content, params, allow_mutations=False)
+
+
+def _is_restricted(actor: Actor) -> bool:
+    """Return whether the caller's key, also next to a customer's token, accepts trusted documents only."""
+    return (actor.key or actor).trusted_documents_only
 
 
 async def _find_cached(request: web.Request, scope: Scope, content: str | bytes) -> web.StreamResponse | None:
@@ -375,9 +383,12 @@ def _is_persisted_query(value: Any) -> bool:
 async def document_text(scope: Scope, body: dict[str, Any]) -> str | None:
     """Return the document's text, sent or persisted. A text sent with its SHA-256, in either form, is persisted.
 
-    Raises `MalformedRequest` for a hash of another text.
+    Raises `MalformedRequest` for a hash of another text, and `Forbidden` where the caller's key accepts trusted documents only.
     """
     query, document_id = body.get("query"), body.get("documentId")
+    if _is_restricted(scope.actor):
+        persisted = (body.get("extensions") or {}).get("persistedQuery") or {}
+        return await trusted_text(scope, query, document_id or f"sha256:{persisted.get('sha256Hash', '').lower()}")
     mismatch = "documentId is not the SHA-256 of the query"
     if document_id is None:
         persisted = (body.get("extensions") or {}).get("persistedQuery")

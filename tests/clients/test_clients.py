@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from domain.apps.trusted_documents import read_manifest
 from domain.storage import Storage
 from server.assets.build import ROOT
 from tests.docs.storefront_guide import configuration, read_guide
@@ -160,6 +161,8 @@ async def test_the_code_generator_types_the_guides_operations_with_the_guides_co
     shutil.copyfile(folder / "guide_usage.ts", guide / "usage.ts")
     cli = "node_modules/@graphql-codegen/cli/cjs/bin.js"
     await asyncio.to_thread(run_node, cli, "--config", "codegen.yml", cwd=folder)
+    manifest = json.loads((folder / "src" / "gql" / "persisted-documents.json").read_text("utf-8"))
+    assert len(read_manifest(manifest)) == len(operations)
     project = json.loads((folder / "tsconfig.json").read_text("utf-8")) | {"files": ["src/usage.ts"]}
     (folder / "tsconfig.guide.json").write_text(json.dumps(project), encoding="utf-8")
     await asyncio.to_thread(run_node, TSC, "--project", "tsconfig.guide.json", cwd=folder)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,20 @@ async def test_an_invalid_storefront_key_is_rejected_in_one_line(vitrine, store)
         "rate_limit is 0; expected a whole number from 1 to 100000"
     )
     assert vitrine(*command, here, "--scopes", "fly").error_line.startswith("scopes holds 'fly'; expected any of")
+
+
+async def test_documents_of_a_manifest_are_pushed_for_a_key(vitrine, store, tmp_path):
+    query = "{ store { name } }"
+    manifest = tmp_path / "documents.json"
+    manifest.write_text(json.dumps({sha256(query.encode()).hexdigest(): query}))
+    vitrine("storefront-key", "create", "--tenant", str(store.public_id), "--name", "Loja")
+    push = ("documents", "push", str(manifest), "--tenant", str(store.public_id), "--key", "Loja")
+    assert vitrine(*push, "--json").json == {"pushed": 1, "documents": 1, "trusted_documents_only": False}
+    assert "1 documents pushed; 1 are registered, nothing else is accepted" in vitrine(*push, "--only").out
+    assert "other documents are accepted too" in vitrine(*push, "--accept-others", "--replace").out
+    other = (*push[:-1], "Outra")
+    assert vitrine(*other).error_line == "0 storefront keys have the UUID or name Outra; expected one"
+    manifest.write_text(json.dumps({sha256(b"{ nothing }").hexdigest(): "{ nothing }"}))
+    assert "Cannot query field 'nothing'" in vitrine(*push).error_line
+    manifest.write_text(json.dumps({"0" * 40: query}))
+    assert "is not the SHA-256 of its document" in vitrine(*push).error_line
