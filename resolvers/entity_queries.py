@@ -57,10 +57,14 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRequest:
-    """The evaluated arguments of a connection; `sort` is the order in which its rows are read, one more than the page has."""
+    """The evaluated arguments of a connection; `sort` is the order in which its rows are read, one more than the page has.
+
+    `filters` are the conditions of all its records, `conditions` those of the page.
+    """
 
     page: PageRequest
     order: KeysetOrder
+    filters: list[Condition]
     conditions: list[Condition]
 
     @property
@@ -78,14 +82,15 @@ class ConnectionRequest:
 class EntityQuery:
     """Marks a root field as a read of an entity; `kind` is `one`, `list`, `page` or `connection`.
 
-    `narrowed` is a condition for all of its lists. Records of an entity with the filter `slug`, which is unique in the store, are found by
-    id or slug.
+    `type_` is the class of its records, `narrowed` a condition for all of its lists. Records of an entity with the filter `slug`, which is
+    unique in the store, are found by id or slug.
     """
 
     kind: str
     entity: Entity
     access: Access
     guards: ColumnGuards
+    type_: Any
     narrowed: Condition | None = None
 
     def requested(self, values: Mapping[str, Any]) -> Condition | None:
@@ -118,9 +123,9 @@ class EntityQuery:
     def evaluate_connection(self, scope: Scope, values: Mapping[str, Any]) -> ConnectionRequest:
         """Evaluate the arguments of a connection, as `evaluate`."""
         page = PageRequest.of(values, MAX_PAGE_SIZE)
-        conditions = self._conditions(scope, values)
+        filters = self._conditions(scope, values)
         order = KeysetOrder.of(self.entity, sort_name(scope, self.guards, values.get("sort")))
-        return ConnectionRequest(page, order, conditions + page.conditions(scope, order))
+        return ConnectionRequest(page, order, filters, filters + page.conditions(scope, order))
 
     def _conditions(self, scope: Scope, values: Mapping[str, Any]) -> list[Condition]:
         conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
@@ -169,7 +174,7 @@ def build_entity_queries(
     def field(
         kind: str, build: Callable[[EntityQuery], Any], result: Any, arguments: Mapping[str, Any], description: str
     ) -> Any:
-        query = EntityQuery(kind, entity, rule, guards, narrowed)
+        query = EntityQuery(kind, entity, rule, guards, type_, narrowed)
         resolver = _with_signature(build(query), result, arguments)
         return root_field(rule, description, metadata={ENTITY_QUERY: query})(resolver)
 
@@ -273,7 +278,9 @@ def _connection_resolver(query: EntityQuery) -> Any:
             sort=request.sort,
             limit=request.limit,
         )
-        return request.page.connection(request.order, list(zip(rows, keys, strict=True)))
+        is_counted = is_requested(info, "total_count")
+        total = await row_reads.count_rows(scope, query.entity, request.filters) if is_counted else None
+        return request.page.connection(request.order, list(zip(rows, keys, strict=True)), total_count=total)
 
     return connection
 

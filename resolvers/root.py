@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -19,9 +20,11 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
+from resolvers.entity_queries import ENTITY_QUERY
 from schema.arguments import describe_arguments
-from schema.fields import ACCESS, INTERNAL, TEXT_INTERNALLY, bind_resolvers, strawberry_field
+from schema.fields import ACCESS, INTERNAL, TEXT_INTERNALLY, bind_resolvers, implement, strawberry_field
 from schema.scalars import SCALARS
+from schema.types.interfaces import NodeObject
 from schema.types.sessions import ANYONE
 
 # Each module defines QUERIES, MUTATIONS or SUBSCRIPTIONS: classes whose fields become root fields.
@@ -55,6 +58,7 @@ MODULES = (
     "notifications",
     "warehouses",
     "quotes",
+    "node",
 )
 
 
@@ -80,6 +84,7 @@ _ROOTS = (
 @lru_cache(maxsize=1)
 def _root_types() -> tuple[type, ...]:
     modules = [import_module(f"resolvers.{name}") for name in MODULES]
+    _make_nodes([cls for module in modules for cls in getattr(module, "QUERIES", ())])
     return tuple(
         strawberry.type(
             type(name, tuple(cls for module in modules for cls in getattr(module, variable, ())), {}),
@@ -88,6 +93,17 @@ def _root_types() -> tuple[type, ...]:
         )
         for name, variable, description in _ROOTS
     )
+
+
+def _make_nodes(queries: Sequence[Any]) -> None:
+    """Let each type whose records a root field returns by their UUID implement `Node`: the first one of each table."""
+    tables: set[str] = set()
+    for field in [field for cls in queries for field in cls.__strawberry_definition__.fields]:
+        query = field.metadata.get(ENTITY_QUERY)
+        if query is not None and query.kind == "one" and not query.entity.has_numeric_ids:
+            if query.entity.table not in tables:
+                implement(query.type_, NodeObject)
+            tables.add(query.entity.table)
 
 
 def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:

@@ -47,7 +47,12 @@ class PageRequest:
         return order.reversed_name() if self.is_backward else order.name
 
     def connection(
-        self, order: KeysetOrder, rows: Sequence[tuple[Any, tuple[Any, int]]], *, with_cursors: bool = True
+        self,
+        order: KeysetOrder,
+        rows: Sequence[tuple[Any, tuple[Any, int]]],
+        *,
+        with_cursors: bool = True,
+        total_count: int | None = None,
     ) -> Row:
         """Build the connection from the rows with their sort key and id, in the order they were read: one more than `limit` at most.
 
@@ -60,6 +65,7 @@ class PageRequest:
         edges = [Row(cursor=order.encode(*key) if with_cursors else None, node=row) for row, key in page]
         return Row(
             edges=edges,
+            total_count=total_count,
             page_info=Row(
                 has_next_page=self.before is not None if self.is_backward else has_more,
                 has_previous_page=has_more if self.is_backward else self.after is not None,

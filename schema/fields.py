@@ -319,6 +319,21 @@ def interface_type(name: str) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
+def implement(type_: Any, interface: Any) -> None:
+    """Let a declared type implement an interface whose fields it has, with sources of its own."""
+    type_.__strawberry_definition__.interfaces.append(interface.__strawberry_definition__)
+
+
+def implements(interface: Any) -> Callable[[type[T]], type[T]]:
+    """Let a type that is declared below this decorator implement an interface."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        implement(cls, interface)
+        return cls
+
+    return decorate
+
+
 def evaluate_annotations(cls: type) -> None:
     """Evaluate the annotations of a class, except those that name a class defined later.
 

@@ -82,11 +82,14 @@ def connection_type(item: Any, name: str) -> Any:
             f"{name}Connection",
             (),
             {
-                "__annotations__": {"edges": list[edge], "page_info": PageInfoObject},
+                "__annotations__": {"edges": list[edge], "page_info": PageInfoObject, "total_count": BigInt | None},
                 "__access__": INHERITED,
                 "__node__": item,
                 "edges": output_field("The records of this page with their cursors."),
                 "page_info": output_field("Information about this page."),
+                "total_count": output_field(
+                    "The number of all records that match, for one statement more; null in connections of a record."
+                ),
             },
         ),
         name=f"{name}Connection",

@@ -60,6 +60,12 @@ def requested_shape(info: Any, *path: str) -> ResponseShape:
     return collector.shape(type_, nodes)
 
 
+def requested_record(info: Any, type_: GraphQLNamedType) -> ResponseShape:
+    """Build the executor's shape of the resolved field, an interface, for a record of a type that implements it."""
+    collector, _, nodes = _descend(info, ())
+    return collector.shape(type_, nodes)
+
+
 def is_requested(info: Any, *path: str) -> bool:
     """Return whether the field at `path` below the resolved field is selected."""
     return bool(_descend(info, path)[2])

@@ -81,7 +81,7 @@ class CompiledRootField:
             records, self._layout = wrapped_records(values, type_, nodes)
             if records is not None:
                 self._reader = _reader(values, records.type_, records.nodes, native, (key, *records.path))
-        self._has_total = any(name == "total" for _, name, _ in self._layout)
+        self._has_total = any(name in ("total", "total_count") for _, name, _ in self._layout)
         self._has_cursors = has_cursors(self._layout)
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
@@ -154,7 +154,8 @@ class CompiledRootField:
             scope, request.conditions, sort=request.sort, limit=request.limit
         )
         rows = list(zip(nodes, keys, strict=True))
-        connection = request.page.connection(request.order, rows, with_cursors=self._has_cursors)
+        total = await row_reads.count_rows(scope, self._query.entity, request.filters) if self._has_total else None
+        connection = request.page.connection(request.order, rows, with_cursors=self._has_cursors, total_count=total)
         return arrange(self._layout, connection)
 
 

@@ -16,6 +16,7 @@ from schema.fields import (
     computed,
     embedded,
     entity_type,
+    implements,
     object_type,
     output_field,
     referenced,
@@ -25,6 +26,7 @@ from schema.fields import (
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.catalog import ProductObject
+from schema.types.interfaces import AddressObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.order_records import OrderCustomerRecordObject, OrderRecordObject, ShipmentObject
 from schema.types.payments import PaymentObject
@@ -117,6 +119,7 @@ class CartGiftObject:
     quantity: BigInt = output_field("The number of units.")
 
 
+@implements(AddressObject)
 @object_type("CartAddress", access=VIEW_CARTS)
 class CartAddressObject:
     """The shipping address of a cart."""

@@ -33,6 +33,7 @@ from schema.fields import (
     computed,
     connection,
     entity_type,
+    implements,
     legacy_number,
     legacy_numbers,
     referenced,
@@ -44,7 +45,7 @@ from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
-from schema.types.media import ImageInput, image_relation, with_files, with_image_fields
+from schema.types.media import ImageInput, ImageRecordObject, image_relation, with_files, with_image_fields
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject, ProductImageInput
 from schema.types.pricing import TaxObject
 from schema.types.product_prices import PriceRangeObject, ProductPricingObject, price_range, product_pricing
@@ -53,6 +54,7 @@ from schema.types.seo import with_seo
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
 
+@implements(ImageRecordObject)
 @entity_type(CATEGORY_IMAGES, "CategoryImage")
 @with_image_fields
 class CategoryImageObject:
@@ -118,6 +120,7 @@ class CategoryObject:
     )
 
 
+@implements(ImageRecordObject)
 @entity_type(PRODUCT_IMAGES, "ProductImage", key="pair_id")
 @with_image_fields
 class ProductImageObject:

@@ -15,6 +15,8 @@ from schema.fields import (
     column,
     computed,
     entity_type,
+    implements,
+    interface_type,
     object_type,
     optional_argument,
     output_field,
@@ -135,6 +137,13 @@ def image_relation(table: str, description: str = "The image.", *, width: str = 
     return relation(ToMany("t.id", "t.id", through=through, where="t.image_url <> ''"), description, single=True)
 
 
+@interface_type("ImageRecord")
+@with_image_fields
+class ImageRecordObject:
+    """An image, whatever record shows it."""
+
+
+@implements(ImageRecordObject)
 @entity_type(IMAGES, "Image")
 @with_image_fields
 class ImageObject:

@@ -21,6 +21,7 @@ from schema.fields import (
     computed,
     embedded,
     entity_type,
+    implements,
     interface_type,
     legacy_number,
     referenced,
@@ -29,6 +30,7 @@ from schema.fields import (
 )
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus
 from schema.types.catalog import ProductObject
+from schema.types.interfaces import AddressObject
 from schema.types.marketplace import VendorObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.payments import PaymentObject
@@ -123,11 +125,13 @@ class OrderLineObject:
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that sold the product.")
 
 
+@implements(AddressObject)
 @entity_type(ORDER_ADDRESSES, "OrderAddress")
 class OrderAddressObject:
     """A billing or shipping address of an order."""
 
     kind: AddressKind = column(description="The purpose.")
+    name: str = computed("btrim(t.firstname || ' ' || t.lastname)", "First and last name.")
     firstname: str = column(description="The first name.")
     lastname: str = column(description="The last name.")
     street: str = column(description="The street.")

@@ -23,6 +23,7 @@ from schema.fields import (
     computed,
     connection,
     entity_type,
+    implements,
     legacy_number,
     object_type,
     output_field,
@@ -31,6 +32,7 @@ from schema.fields import (
 from schema.filters import build_filter_input, build_sort_enum
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.interfaces import AddressObject
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
 from schema.types.media import ImageInput, ImageObject, image_relation
 from schema.types.references import CustomerCart, OrderConnection, ProductConnection
@@ -175,6 +177,7 @@ class UsergroupInput:
     )
 
 
+@implements(AddressObject)
 @entity_type(ADDRESSES, "SavedAddress")
 class SavedAddressObject:
     """An address that a user saved."""

@@ -168,16 +168,38 @@ async def test_the_code_generator_types_the_guides_operations_with_the_guides_co
     await asyncio.to_thread(run_node, TSC, "--project", "tsconfig.guide.json", cwd=folder)
 
 
-def test_relay_compiler_adds_the_fields_of_a_connection_by_their_configured_names(folder: Path) -> None:
+@pytest.fixture
+def relay(folder: Path) -> Path:
+    """Return the artifacts that relay-compiler makes with the configuration of the guide."""
     project = folder / "relay"
     shutil.copyfile(SCHEMA, project / SCHEMA.name)
-    run_node(folder / "node_modules" / "relay-compiler" / "cli.js", "relay.config.json", cwd=project)
-    generated = project / "src" / "__generated__"
-    query = (generated / "ProductsPaginationQuery.graphql.ts").read_text("utf-8")
-    text = re.search(r'"text": "(.*?)"\n', query)
-    assert text is not None
-    assert re.search(r"\bcursor\\n", text[1])
-    assert re.search(r"page_info \{\\n +end_cursor\\n +has_next_page\\n", text[1])
+    (project / "relay.config.js").write_text(configuration("// relay.config.js", language="js"), encoding="utf-8")
+    (project / "package.json").write_text("{}", encoding="utf-8")  # a CommonJS package, in one of modules
+    run_node(folder / "node_modules" / "relay-compiler" / "cli.js", "relay.config.js", cwd=project)
+    return project / "src" / "__generated__"
+
+
+def _text_of(artifact: Path) -> str:
+    text = re.search(r'"text": "(.*?)"\n', artifact.read_text("utf-8"))
+    assert text is not None, artifact
+    return text[1]
+
+
+def test_relay_compiler_adds_the_fields_of_a_connection_by_their_configured_names(relay: Path) -> None:
+    text = _text_of(relay / "ProductsPaginationQuery.graphql.ts")
+    assert re.search(r"\bcursor\\n", text)
+    assert re.search(r"page_info \{\\n +end_cursor\\n +has_next_page\\n", text)
+
+
+async def test_relay_reads_the_pages_of_a_category_by_node(
+    relay: Path, shop: Shop, storefront: StorefrontClient
+) -> None:
+    text = json.loads(f'"{_text_of(relay / "NestedCategoryQuery.graphql.ts")}"')
+    assert " node(id: $id)" in text
+    body = {"query": text, "variables": {"id": storefront.sample.home.id, "count": 1, "cursor": None}}
+    answer = await storefront.sample.post("/graphql", body, auth=None, headers=shop.headers)
+    assert "errors" not in answer.body, answer.body
+    assert answer.body["data"]["node"]["__typename"] == "Category"
 
 
 async def test_gql_validates_with_the_introspected_schema_and_executes(shop: Shop) -> None:

@@ -72,9 +72,9 @@ def read_guide(page: Path = PAGE) -> list[Block]:
     return blocks
 
 
-def configuration(first_line: str, page: Path = PAGE) -> str:
-    """Return the only `yaml` block that begins with this text."""
-    blocks = [match for match in _BLOCK.finditer(page.read_text(encoding="utf-8")) if match["language"] == "yaml"]
+def configuration(first_line: str, page: Path = PAGE, language: str = "yaml") -> str:
+    """Return the only block of a language that begins with this text."""
+    blocks = [match for match in _BLOCK.finditer(page.read_text(encoding="utf-8")) if match["language"] == language]
     (block,) = [block for block in blocks if block["text"].startswith(first_line)]
     return block["text"]
 

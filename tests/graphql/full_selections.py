@@ -35,7 +35,7 @@ def single_record_fields(schema: GraphQLSchema) -> list[str]:
     return [
         name
         for name, field in schema.query_type.fields.items()
-        if set(field.args) == {"id"} and not is_list_type(get_nullable_type(field.type))
+        if set(field.args) == {"id"} and is_object_type(get_nullable_type(field.type))
     ]
 
 

@@ -12,10 +12,10 @@ from graphql import (
     GraphQLObjectType,
     get_named_type,
     get_nullable_type,
+    is_composite_type,
     is_input_object_type,
     is_list_type,
     is_non_null_type,
-    is_object_type,
 )
 
 from auth.access import Access
@@ -88,7 +88,7 @@ def _document(operation: str, name: str) -> str:
         for key, argument in arguments.items()
         if argument.default_value is None or not isinstance(argument.default_value, str | int | bool | list)
     )
-    below = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
+    below = " { __typename }" if is_composite_type(get_named_type(field.type)) else ""
     return f"{operation} {{ {name}{f'({arguments_text})' if arguments_text else ''}{below} }}"
 
 

@@ -98,6 +98,17 @@ async def test_pages_from_either_end_are_those_of_the_list(name: str, records: S
         assert seen == (expected if size == "first" else expected[::-1]), name
 
 
+@pytest.mark.parametrize("name", _lists())
+async def test_the_total_is_that_of_the_list_for_one_statement_more(name: str, records: StoreRecords) -> None:
+    scope, connection = records.callers["admin"], _lists()[name]
+    page = f"page: {connection}(first: 1) {{ edges {{ node {{ __typename }} }}"
+    listed, _ = await _run(scope, f"{{ all: {name}(limit: 1000) {{ __typename }} }}")
+    _, without = await _run(scope, f"{{ {page} }} }}")
+    counted, statements = await _run(scope, f"{{ {page} total_count }} }}")
+    assert counted["page"]["total_count"] == len(listed["all"])
+    assert statements == without + 1
+
+
 @pytest.fixture
 async def categories(sample: SampleStore) -> dict[str, Any]:
     """Return two categories with seven products each, in an order of their own."""

@@ -335,6 +335,18 @@ export type ProductSearchSort =
   | 'GTIN_ASC'
   /** By GTIN, descending. */
   | 'GTIN_DESC'
+  /** By page title, ascending. */
+  | 'PAGE_TITLE_ASC'
+  /** By page title, descending. */
+  | 'PAGE_TITLE_DESC'
+  /** By meta keywords, ascending. */
+  | 'META_KEYWORDS_ASC'
+  /** By meta keywords, descending. */
+  | 'META_KEYWORDS_DESC'
+  /** By meta description, ascending. */
+  | 'META_DESCRIPTION_ASC'
+  /** By meta description, descending. */
+  | 'META_DESCRIPTION_DESC'
   /** By weight, ascending. */
   | 'WEIGHT_GRAMS_ASC'
   /** By weight, descending. */
