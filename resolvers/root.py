@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 import strawberry
 from graphql import (
+    GraphQLNonNull,
     GraphQLScalarType,
     GraphQLSchema,
     GraphQLString,
@@ -22,7 +23,7 @@ from strawberry.types.field import StrawberryField
 
 from resolvers.entity_queries import ENTITY_QUERY
 from schema.arguments import describe_arguments
-from schema.fields import ACCESS, INTERNAL, TEXT_INTERNALLY, bind_resolvers, implement, strawberry_field
+from schema.fields import ACCESS, INTERNAL, REQUIRED, TEXT_INTERNALLY, bind_resolvers, implement, strawberry_field
 from schema.scalars import SCALARS
 from schema.types.interfaces import NodeObject
 from schema.types.sessions import ANYONE
@@ -115,6 +116,8 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     describe_arguments(graphql_core(schema))
     if schema_class is InternalSchema:
         _take_texts(graphql_core(schema))
+    else:
+        _make_fields_required(graphql_core(schema))
     return schema
 
 
@@ -128,11 +131,23 @@ def _make_root_fields_nullable(schema: GraphQLSchema) -> None:
 
 def _take_texts(schema: GraphQLSchema) -> None:
     """Make the input fields that are `text_internally` strings."""
+    for field in _input_fields(schema, TEXT_INTERNALLY):
+        field.type = _with_leaf(field.type, GraphQLString)
+
+
+def _make_fields_required(schema: GraphQLSchema) -> None:
+    """Make the input fields that are a `required_field` non-null."""
+    for field in _input_fields(schema, REQUIRED):
+        field.type = GraphQLNonNull(field.type)
+
+
+def _input_fields(schema: GraphQLSchema, mark: str) -> Iterator[Any]:
+    """Yield the fields of inputs whose metadata have a mark."""
     for type_ in schema.type_map.values():
         for field in type_.fields.values() if is_input_object_type(type_) else ():
             declared = strawberry_field(field)
-            if declared is not None and declared.metadata.get(TEXT_INTERNALLY):
-                field.type = _with_leaf(field.type, GraphQLString)
+            if declared is not None and declared.metadata.get(mark):
+                yield field
 
 
 def _with_leaf(type_: Any, leaf: GraphQLScalarType) -> Any:

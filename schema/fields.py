@@ -44,6 +44,7 @@ SECRET = "vitrine.secret"
 LIST_SIZE = "vitrine.list_size"
 """The metadata key of the number of entries that a list usually has, or has at most, for the cost of a document."""
 TEXT_INTERNALLY = "vitrine.text_internally"
+REQUIRED = "vitrine.required"
 CALLS_OUT = "vitrine.calls_out"
 """The metadata key of a mutation that calls another server between two transactions of its own."""
 

@@ -11,14 +11,14 @@ from strawberry import UNSET
 from strawberry.types.arguments import InputContext
 from strawberry.types.base import StrawberryList, StrawberryOptional, has_object_definition
 
-from schema.fields import INTERNAL, TEXT_INTERNALLY
+from schema.fields import INTERNAL, REQUIRED, TEXT_INTERNALLY
 
 T = TypeVar("T")
 
 
 @dataclass_transform(kw_only_default=True)
 def input_type(cls: type[T]) -> type[T]:
-    """Declare an input, which its docstring describes. A field is required or an `optional_field`."""
+    """Declare an input, which its docstring describes. A field is required, a `required_field` or an `optional_field`."""
     return built_of_provided(strawberry.input(cls, description=" ".join((cls.__doc__ or "").split())))
 
 
@@ -60,6 +60,14 @@ def optional_field(
     """
     metadata = {INTERNAL: internal, TEXT_INTERNALLY: text_internally}
     return strawberry.field(default=UNSET, description=description, metadata=metadata, deprecation_reason=deprecated)
+
+
+def required_field(description: str) -> Any:
+    """Declare a field of an input that no update shares, whose value is always required.
+
+    It is non-null in the public schema. In the internal one it is optional: the domain reports a missing one in the REST families' words.
+    """
+    return strawberry.field(default=UNSET, description=description, metadata={INTERNAL: False, REQUIRED: True})
 
 
 def optional_copies(object_type: Any, names: str | Iterable[str]) -> Callable[[type[T]], type[T]]:

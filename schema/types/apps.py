@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS, of_app
 from schema.enums import AppMode
 from schema.fields import column, entity_type, object_type, output_field
-from schema.inputs import input_type, optional_field
+from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, DateTime
 from schema.types.sessions import ANYONE
 
@@ -159,13 +159,13 @@ class AppCallUrlsInput:
 
 @input_type
 class AppInput:
-    """An app. `name`, `redirect_uris` and `scopes` are required."""
+    """An app."""
 
-    name: str | None = optional_field("The display name shown on the consent page.")
-    redirect_uris: list[str] | None = optional_field(
+    name: str | None = required_field("The display name shown on the consent page.")
+    redirect_uris: list[str] | None = required_field(
         "The allowed redirect URIs, 1 to 10: https, or http on localhost; compared exactly."
     )
-    scopes: list[str] | None = optional_field("The scopes the app may request: `read_orders`, `write_products`, etc.")
+    scopes: list[str] | None = required_field("The scopes the app may request: `read_orders`, `write_products`, etc.")
     mode: AppMode | None = optional_field(
         "The mode, `live` by default; part of the issued tokens.", text_internally=True
     )

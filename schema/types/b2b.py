@@ -18,7 +18,7 @@ from schema.fields import (
     relation,
     unix_seconds,
 )
-from schema.inputs import input_type, optional_copies, optional_field
+from schema.inputs import input_type, optional_copies, optional_field, required_field
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
@@ -166,26 +166,26 @@ class MixProductInput:
 
 @input_type
 class ManagerTransactionInput:
-    """A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required."""
+    """A credit or debit on a manager's balance."""
 
-    manager_id: ID | None = optional_field("The manager.")
+    manager_id: ID | None = required_field("The manager.")
     type: TransactionType | None = optional_field("The type, `C` by default.", text_internally=True)
-    amount_cents: BigInt | None = optional_field("The amount in cents, at least 1.")
+    amount_cents: BigInt | None = required_field("The amount in cents, at least 1.")
     order_id: ID | None = optional_field("The related order.")
     description: str | None = optional_field("The purpose of the transaction.")
 
 
 @input_type
 class OrderLimitInput:
-    """An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation."""
+    """An order limit. `limit_cents` is required on creation."""
 
-    user_id: ID | None = optional_field("The customer.")
-    vendor_id: ID | None = optional_field("The vendor.")
+    user_id: ID | None = required_field("The customer.")
+    vendor_id: ID | None = required_field("The vendor.")
     limit_cents: BigInt | None = optional_field("The limit, in cents.")
 
 
 @input_type
 class CreditCheckInput:
-    """A credit check. `cnpj` is required."""
+    """A credit check."""
 
-    cnpj: str | None = optional_field("The CNPJ with valid check digits.")
+    cnpj: str | None = required_field("The CNPJ with valid check digits.")

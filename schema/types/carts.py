@@ -23,7 +23,7 @@ from schema.fields import (
     relation,
     unix_seconds,
 )
-from schema.inputs import input_type, optional_field
+from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.interfaces import AddressObject
@@ -272,7 +272,7 @@ class CartItemInput:
 
     product_id: ID | None = optional_field("The product ID (UUID); not needed with `combination_id`.")
     combination_id: ID | None = optional_field("The combination of options; `options` then has the further ones only.")
-    quantity: BigInt | None = optional_field("The number of units, 1 or more.")
+    quantity: BigInt | None = required_field("The number of units, 1 or more.")
     options: JSON | None = optional_field("The chosen options: an object of option ID to variant ID or text.")
 
 
@@ -296,7 +296,9 @@ class CartInput:
 
 @input_type
 class CartAddressInput(SavedAddressInput):
-    """The complete shipping address of a cart. `zipcode` is required."""
+    """The complete shipping address of a cart."""
+
+    zipcode: str | None = required_field("The CEP.")
 
 
 @input_type

@@ -30,7 +30,7 @@ from schema.fields import (
     relation,
 )
 from schema.filters import build_filter_input, build_sort_enum
-from schema.inputs import input_type, optional_copies, optional_field
+from schema.inputs import input_type, optional_copies, optional_field, required_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.interfaces import AddressObject
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
@@ -159,10 +159,11 @@ class UserInput:
 @input_type
 @optional_copies(UserInput, "email password name cpf cnpj phone")
 class RegistrationInput:
-    """A customer registration. `email`, `password` and `name` are required."""
+    """A customer registration."""
 
-    email: str | None = optional_field("The e-mail address.")
-    name: str | None = optional_field("The full name.")
+    email: str | None = required_field("The e-mail address.")
+    password: str | None = required_field("The password, 8 to 128 characters.")
+    name: str | None = required_field("The full name.")
 
 
 @input_type

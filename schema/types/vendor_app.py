@@ -5,7 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from schema.enums import VendorStatus
 from schema.fields import INHERITED, object_type, output_field
-from schema.inputs import input_type, optional_field
+from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, BigInt, DateTime, OrderStatus
 from schema.types.sessions import ANYONE
 
@@ -128,11 +128,11 @@ class BulkDeletionObject:
 
 @input_type
 class VendorSignupInput:
-    """A vendor registration. `company`, `email` and `password` are required."""
+    """A vendor registration."""
 
-    company: str | None = optional_field("The trade name.")
-    email: str | None = optional_field("The e-mail address of the vendor and of its first user.")
-    password: str | None = optional_field("The password, 8 to 128 characters.")
+    company: str | None = required_field("The trade name.")
+    email: str | None = required_field("The e-mail address of the vendor and of its first user.")
+    password: str | None = required_field("The password, 8 to 128 characters.")
     phone: str | None = optional_field("The phone number.")
     cnpj: str | None = optional_field("The CNPJ.")
     firstname: str | None = optional_field("The applicant's first name.")

@@ -112,7 +112,9 @@ async def test_an_invalid_address_is_refused_as_in_a_cart(
     assert (refusal["code"], refusal["details"]["fields"]) == ("VALIDATION_FAILED", fields)
     create_cart = await run(client, "mutation { record: cart_create { id } }")
     text = "mutation($id: ID!, $input: CartAddressInput!) { record: cart_set_address(id: $id, input: $input) { id } }"
-    assert await run(client, text, id=create_cart["id"], input=input) == refusal
+    of_cart = await run(client, text, id=create_cart["id"], input=input)
+    # A cart's address is always complete: without a CEP it is no `CartAddressInput`.
+    assert of_cart == (refusal if "zipcode" in input else {"code": "VALIDATION_FAILED"})
 
 
 @pytest.mark.parametrize(

@@ -40,37 +40,37 @@ def test_each_invalid_value_has_a_plain_message(value: object, fields: dict[str,
     assert set(error.message.split("; ")) == set(message.split("; "))
 
 
-REGISTER = "mutation ($input: RegistrationInput!) { user_register(input: $input) { message } }"
+CREATE_USER = "mutation ($input: UserInput!) { user_create(input: $input) { id } }"
 
 
 @pytest.mark.parametrize(
     "query, variables, message",
     [
         (
-            REGISTER,
+            CREATE_USER,
             {"input": {"email": "ana@example.com", "password": "segredo-123", "nick": "a"}},
             "Variable '$input' has invalid value:"
-            " Expected value of type 'RegistrationInput' not to include unknown field 'nick'.",
+            " Expected value of type 'UserInput' not to include unknown field 'nick'.",
         ),
         (
-            REGISTER,
+            CREATE_USER,
             {"input": [{"password": "segredo-123"}]},
-            "Variable '$input' has invalid value: Expected value of type 'RegistrationInput' to be an object.",
+            "Variable '$input' has invalid value: Expected value of type 'UserInput' to be an object.",
         ),
         (
-            REGISTER,
+            CREATE_USER,
             {"input": {"password": ["segredo-123"]}},
             "Variable '$input' has invalid value at .password: String cannot represent a non string value.",
         ),
         (
-            'mutation { user_register(input: {password: ["segredo-123"]}) { message } }',
+            'mutation { user_create(input: {password: ["segredo-123"]}) { id } }',
             {},
             "String cannot represent a non string value.",
         ),
         (
-            'mutation { user_register(input: {passwort: "segredo-123"}) { message } }',
+            'mutation { user_create(input: {passwort: "segredo-123"}) { id } }',
             {},
-            "Expected value of type 'RegistrationInput' not to include unknown field 'passwort'. Did you mean 'password'?",
+            "Expected value of type 'UserInput' not to include unknown field 'passwort'. Did you mean 'password'?",
         ),
     ],
     ids=["unknown field", "no object", "no text", "literal that is no text", "literal with a suggestion"],

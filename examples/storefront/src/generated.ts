@@ -45,7 +45,7 @@ export type BillingInput = {
   address?: BillingAddressInput | null | undefined;
 };
 
-/** The complete shipping address of a cart. `zipcode` is required. */
+/** The complete shipping address of a cart. */
 export type CartAddressInput = {
   /** The recipient's name. */
   name?: string | null | undefined;
@@ -62,7 +62,7 @@ export type CartAddressInput = {
   /** The state: its code, or the name of a state of Brazil. */
   state?: string | null | undefined;
   /** The CEP. */
-  zipcode?: string | null | undefined;
+  zipcode: string;
   /** The country code, ISO 3166 alpha-2; defaults to `BR`. */
   country?: string | null | undefined;
   /** The phone number. */
@@ -98,7 +98,7 @@ export type CartItemInput = {
   /** The combination of options; `options` then has the further ones only. */
   combination_id?: string | number | null | undefined;
   /** The number of units, 1 or more. */
-  quantity?: number | null | undefined;
+  quantity: number;
   /** The chosen options: an object of option ID to variant ID or text. */
   options?: unknown;
 };
@@ -391,14 +391,14 @@ export type ProductStatus =
   /** Pending. */
   | 'P';
 
-/** A customer registration. `email`, `password` and `name` are required. */
+/** A customer registration. */
 export type RegistrationInput = {
   /** The e-mail address. */
-  email?: string | null | undefined;
+  email: string;
   /** The password, 8 to 128 characters. */
-  password?: string | null | undefined;
+  password: string;
   /** The full name. */
-  name?: string | null | undefined;
+  name: string;
   /** The CPF. */
   cpf?: string | null | undefined;
   /** The CNPJ. */

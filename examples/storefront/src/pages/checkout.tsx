@@ -139,9 +139,10 @@ function AddressStep({ cart, reload }: StepProps) {
           {saved.length > 0 && <SavedAddresses addresses={saved} use={use} />}
           <Form
             label="Entregar neste endereço"
-            submit={async ({ save, ...values }) => {
-              await use(values);
-              if (save) await request(AddAddressDocument, { input: addressInput(values) });
+            submit={async ({ save, zipcode = "", ...values }) => {
+              const address = { ...values, zipcode };
+              await use(address);
+              if (save) await request(AddAddressDocument, { input: addressInput(address) });
             }}
           >
             {(fields) => (

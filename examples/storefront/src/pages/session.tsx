@@ -104,7 +104,7 @@ function StepTitle({ children }: { children: string }) {
 export function SignUp() {
   const [email, setEmail] = useState<string>();
   if (email !== undefined) return <CheckMail email={email} />;
-  async function submit({ name, email = "", password }: Record<string, string>) {
+  async function submit({ name = "", email = "", password = "" }: Record<string, string>) {
     await request(SignUpDocument, { input: { name, email, password } });
     setEmail(email);
   }

@@ -1,0 +1,64 @@
+"""What is `JSON` in the public schema is listed with its reason in the reference; everything else is typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from graphql import (
+    GraphQLInputObjectType,
+    GraphQLInterfaceType,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    get_named_type,
+    is_non_null_type,
+)
+
+from resolvers import root
+from server.assets.build import ROOT
+
+SCHEMA = root.public_schema()
+REFERENCE = ROOT / "docs" / "reference" / "graphql.md"
+JSON_SCALARS = {"JSON", "ProcessorParams", "RateParams"}
+
+
+def _json_fields() -> Iterator[str]:
+    """Yield the names of fields and arguments that are JSON."""
+    for type_ in SCHEMA.type_map.values():
+        if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType | GraphQLInputObjectType):
+            continue
+        for name, field in type_.fields.items():
+            if get_named_type(field.type).name in JSON_SCALARS:
+                yield name
+            for key, argument in getattr(field, "args", {}).items():
+                if get_named_type(argument.type).name in JSON_SCALARS:
+                    yield key
+
+
+def test_json_fields_are_those_of_the_reference() -> None:
+    section = REFERENCE.read_text(encoding="utf-8").partition("\n## JSON\n")[2].partition("\n## ")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `") or " of cart" in line]
+    listed = {name for cell in cells for name in re.findall(r"\b([a-z_]+)(?:`|\)`)", cell)} - {"pricing"}
+    assert set(_json_fields()) == listed
+
+
+@pytest.mark.parametrize(
+    "name, required",
+    [
+        ("AppInput", {"name", "redirect_uris", "scopes"}),
+        ("CartAddressInput", {"zipcode"}),
+        ("CartItemInput", {"quantity"}),
+        ("CreditCheckInput", {"cnpj"}),
+        ("ManagerTransactionInput", {"manager_id", "amount_cents"}),
+        ("OrderLimitInput", {"user_id", "vendor_id"}),
+        ("RegistrationInput", {"email", "password", "name"}),
+        ("VendorSignupInput", {"company", "email", "password"}),
+    ],
+)
+def test_what_is_always_required_is_non_null_for_clients_only(name: str, required: set[str]) -> None:
+    public, internal = SCHEMA.type_map[name], root.internal_schema().type_map[name]
+    assert isinstance(public, GraphQLInputObjectType)
+    assert isinstance(internal, GraphQLInputObjectType)
+    assert {key for key, field in public.fields.items() if is_non_null_type(field.type)} == required
+    assert not any(isinstance(internal.fields[key].type, GraphQLNonNull) for key in required)
