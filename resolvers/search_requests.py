@@ -64,11 +64,19 @@ def _search(scope: Scope, query: str | None, filter: Any, sort: Any) -> Search:
     return Search(
         words=search_words(query),
         visible=search_read.visible_entries(scope, *_named(values, "below_category")),
-        restrictions=tuple(_restriction(name, values[name]) for name in _RESTRICTIONS if name in values),
+        restrictions=tuple(_restrictions(values)),
         choices=tuple(_choices(scope, values)),
         sort=name.lstrip("-"),
         descending=name.startswith("-"),
     )
+
+
+def _restrictions(values: Mapping[str, Any]) -> list[Condition]:
+    restrictions = [_restriction(name, values[name]) for name in _RESTRICTIONS if name in values]
+    below = _named(values, "below_category")
+    if not values.get("include_descendants", True) and any(below):
+        restrictions.append(search_read.placed_in(*below))
+    return restrictions
 
 
 def _restriction(name: str, value: Any) -> Condition:

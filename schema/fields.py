@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
 from types import MappingProxyType
@@ -66,10 +66,21 @@ class ColumnSource:
 
 
 @dataclass(frozen=True)
+class WiderLink:
+    """The link that a connection follows, and its order, when its boolean `argument` is true."""
+
+    argument: str
+    link: ToMany
+    own_order: tuple[str, Sort]
+    description: str
+
+
+@dataclass(frozen=True)
 class RelationSource:
     """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` names the argument of the size.
 
-    A connection has `own_order`, the name and expression of its default order, besides the sorts of its entity.
+    A connection has `own_order`, the name and expression of its default order, besides the sorts of its entity, and may show other
+    records when it is asked for them (`wider`).
     """
 
     link: ToOne | ToMany
@@ -77,6 +88,14 @@ class RelationSource:
     single: bool = False
     limited: str = ""
     own_order: tuple[str, Sort] | None = None
+    wider: WiderLink | None = None
+
+    def asked(self, arguments: Mapping[str, Any]) -> RelationSource:
+        """Return the source of the records that the arguments ask for."""
+        wider = self.wider
+        if wider is None or not arguments.get(wider.argument):
+            return self
+        return replace(self, link=wider.link, own_order=wider.own_order)
 
 
 @dataclass(frozen=True)
@@ -179,14 +198,18 @@ def connection(
     narrowing: Mapping[str, Any] = MappingProxyType({}),
     *,
     guard: Access | None = None,
+    wider: WiderLink | None = None,
 ) -> Any:
     """Declare a connection of related rows (`schema.pagination.connection_type`), whose default order is `order`, a name and a sort.
 
-    `narrowing` are the types of further arguments: `filter` and `sort` of the entity.
+    `narrowing` are the types of further arguments: `filter` and `sort` of the entity. The argument of a `wider` link is null by default.
     """
-    declared = _field(RelationSource(link, guard, own_order=order), description, guard, False)
+    declared = _field(RelationSource(link, guard, own_order=order, wider=wider), description, guard, False)
     types = {"first": int, "after": str, "last": int, "before": str, **narrowing}
-    descriptions = {
+    if wider is not None:
+        types[wider.argument] = bool
+    descriptions = {} if wider is None else {wider.argument: wider.description}
+    descriptions |= {
         "first": "The number of records from the start, 0 to 100; 20 by default.",
         "last": "The number of records from the end, 0 to 100, in place of `first`.",
     }

@@ -238,6 +238,7 @@ class _FieldCollector:
         self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]
     ) -> RelationField:
         arguments = self._arguments(field, group[0])
+        source = source.asked(arguments)
         type_ = get_named_type(field.type)
         assert isinstance(type_, GraphQLObjectType)
         records, layout = self.wrapped_records(type_, group)

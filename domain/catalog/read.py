@@ -36,7 +36,18 @@ from domain.taxes.read import has_tax
 from domain.visibility import VisibleRows, is_shopper, published
 from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
-from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, flag, has_any_id, refers_to
+from models.reading.queries import (
+    Condition,
+    Entity,
+    EntityFilter,
+    Sort,
+    ToMany,
+    by_ids,
+    compares,
+    flag,
+    has_any_id,
+    refers_to,
+)
 
 
 def _in_category(value: Any, which: str) -> Condition:
@@ -70,16 +81,47 @@ def _listed_in(placed: Callable[[Any, str], Condition]) -> Callable[[Scope, Any]
     return listed
 
 
+def _is_below(category: str, ancestor: str) -> str:
+    """Return the condition that a category is another one or below it: a range of the index of paths, `0` follows the `/` of `3/17`."""
+    path = f'{category}.id_path COLLATE "C"'
+    return (
+        f"({category}.id = {ancestor}.id OR {path} > {ancestor}.id_path || '/' AND {path} < {ancestor}.id_path || '0')"
+    )
+
+
+def _placed_below(ancestor: str, product: str) -> str:
+    """Return the condition that a product is in a category or below it."""
+    return (
+        "EXISTS (SELECT FROM product_categories pc JOIN categories d ON d.tenant_id = pc.tenant_id AND d.id = pc.category_id"
+        f" WHERE pc.tenant_id = {ancestor}.tenant_id AND pc.product_id = {product}.id AND {_is_below('d', ancestor)})"
+    )
+
+
 PRODUCT_COUNT = (
     "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
     " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)"
 )
 
 
-def product_count(scope: Scope) -> Condition:
-    """Return the number of a category's products; shoppers count those that they find there."""
-    counted = f"{PRODUCT_COUNT[:-1]} AND {of_row(LISTED_IN_CATEGORY, 'p')})"
-    return Condition(counted if is_shopper(scope) else PRODUCT_COUNT)
+_COUNT_BELOW = (
+    "(SELECT count(DISTINCT p.id) FROM categories d JOIN product_categories pc ON pc.tenant_id = d.tenant_id AND pc.category_id = d.id"
+    " JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
+    f" WHERE d.tenant_id = t.tenant_id AND {_is_below('d', 't')} AND p.deleted_at IS NULL)"
+)
+_IN_OPENED = "{opened}"
+
+
+def _listed_below(product: str, category: str) -> str:
+    """Return the condition of products that shoppers find below a category that they opened."""
+    return of_row(listed_or(_IN_OPENED), product).replace(_IN_OPENED, f"({of_row(UNLISTED_CATEGORY, category)})")
+
+
+def product_count(include_descendants: bool = False) -> Callable[[Scope], Condition]:
+    """Return the number of a category's products, or of those in it and below; shoppers count those that they find there."""
+    sql, shown = PRODUCT_COUNT, of_row(LISTED_IN_CATEGORY, "p")
+    if include_descendants:
+        sql, shown = _COUNT_BELOW, _listed_below("p", "t")
+    return lambda scope: Condition(f"{sql[:-1]} AND {shown})" if is_shopper(scope) else sql)
 
 
 def _products(rows: str) -> VisibleRows:
@@ -172,6 +214,14 @@ PRODUCTS = Entity(
 
 PRODUCTS_OF_CATEGORY = replace(PRODUCTS, visible=_products(LISTED_IN_CATEGORY), listed=None)
 """The products of a category that was opened."""
+PRODUCTS_BELOW_CATEGORY = ToMany(
+    "a.id",
+    "t.created_at DESC, t.id DESC",
+    through="categories a JOIN products t ON t.tenant_id = a.tenant_id",
+    where=f"a.tenant_id = {{tenant}} AND {_placed_below('a', 't')}",
+    entity=replace(PRODUCTS, visible=_products(_listed_below("t", "a")), listed=None),
+)
+"""The link to the products in a category and below it, newest first."""
 
 CATEGORIES = Entity(
     table="categories",

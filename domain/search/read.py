@@ -93,6 +93,16 @@ def category_choice(ids: list[Any], slugs: list[str]) -> Choice:
     return Choice(Dimension.CATEGORY, _in_categories(ids, slugs))
 
 
+def placed_in(ids: list[Any], slugs: list[str]) -> Condition:
+    """Return the condition of the products `p` in any of the categories, not below."""
+    categories = _ids_of("categories", ids, slugs)
+    return Condition(
+        "EXISTS (SELECT FROM product_categories l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id"
+        f" AND l.category_id = ANY(ARRAY({categories.sql})))",
+        categories.params,
+    )
+
+
 def vendor_choice(ids: list[Any], slugs: list[str]) -> Choice:
     """Return the choice of products of any of the vendors."""
     vendors = _ids_of("vendors", ids, slugs)

@@ -136,7 +136,10 @@ class CostCalculator:
         source, size = field_source(field), None
         entity = entity_of(target) if isinstance(target, GraphQLObjectType) else None
         link = source.link if isinstance(source, RelationSource) and isinstance(source.link, ToMany) else None
-        if entity is not None:
+        is_counted = source is None or (
+            link is not None and isinstance(source, RelationSource) and source.wider is None
+        )
+        if entity is not None and is_counted:
             counted = size_sql(entity, link)
             size = self._sizes.get(counted)
             if size is None:

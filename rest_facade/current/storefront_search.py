@@ -4,6 +4,7 @@ Without `q` a choice is needed, or a category: then it browses.
 
 below_category_id, vendor_id        ids, separated by commas
 below_category_slug, vendor_slug    slugs, separated by commas
+include_descendants                 whether products below these categories match, true by default
 price_from, price_to                cents
 rating_from                         1 to 5
 is_available                        true or false
@@ -33,6 +34,11 @@ CHOICE_SCHEMAS: Mapping[str, dict[str, Any]] = {
     },
     "below_category_id": {"type": "string", "description": "Ids of categories, separated by commas."},
     "below_category_slug": {"type": "string", "description": "Slugs of categories, separated by commas."},
+    "include_descendants": {
+        "type": "string",
+        "enum": list(_BOOLEANS),
+        "description": "Whether products that are only below the categories match too; true by default.",
+    },
     "vendor_id": {"type": "string", "description": "Ids of vendors, separated by commas."},
     "vendor_slug": {"type": "string", "description": "Slugs of vendors, separated by commas."},
     "price_from": _INTEGER_SCHEMA,
@@ -52,7 +58,9 @@ def search_definition(products: ListDefinition) -> ListDefinition:
 def search_variables(definition: ListDefinition, query: Query, store: Store) -> dict[str, Any]:
     """Return the variables of the search operation; raises `MalformedRequest` for the first invalid parameter."""
     chosen = {name: value for name in _CHOICES if (value := query.get(name, "").strip())}
-    is_browsed = "q" not in query and bool(chosen or query.get("category_id", "").strip())
+    is_browsed = "q" not in query and bool(
+        chosen.keys() - {"include_descendants"} or query.get("category_id", "").strip()
+    )
     text = None if is_browsed else _words(query.get("q", "").strip())
     variables = definition.variables(query, store)
     variables["filter"] |= {name: _CHOICES[name](name, value) for name, value in chosen.items()}
@@ -103,6 +111,7 @@ def _features(name: str, text: str) -> list[dict[str, Any]]:
 _CHOICES: Mapping[str, Callable[[str, str], Any]] = {
     "below_category_id": _items,
     "below_category_slug": _items,
+    "include_descendants": _boolean,
     "vendor_id": _items,
     "vendor_slug": _items,
     "price_from": _cents,

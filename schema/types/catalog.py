@@ -22,6 +22,7 @@ from domain.catalog.read import (
     FEATURES,
     PRODUCT_IMAGES,
     PRODUCTS,
+    PRODUCTS_BELOW_CATEGORY,
     PRODUCTS_OF_CATEGORY,
     product_count,
 )
@@ -29,6 +30,7 @@ from kernel.product_fields import PRODUCT_FIELDS, SEO_FIELDS
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
 from schema.fields import (
+    WiderLink,
     column,
     computed,
     connection,
@@ -36,6 +38,8 @@ from schema.fields import (
     implements,
     legacy_number,
     legacy_numbers,
+    optional_argument,
+    parameterized,
     referenced,
     relation,
     unix_seconds,
@@ -86,8 +90,14 @@ class CategoryObject:
         ToOne("vendor_id"), "The vendor that owns the category; null for the store's own."
     )
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
-    product_count: BigInt = computed(
-        product_count, "The number of products in the category; customers and storefronts count those they find in it."
+    product_count: BigInt = parameterized(
+        product_count,
+        "The number of products in the category; customers and storefronts count those they find in it.",
+        [
+            optional_argument(
+                "include_descendants", bool, "Whether products in the categories below count too, each once."
+            )
+        ],
     )
     parent: CategoryObject | None = relation(ToOne("parent_id"), "The parent category; null for a root category.")
     path: list[CategoryObject] = relation(
@@ -117,6 +127,12 @@ class CategoryObject:
         "The products of the category, by default in its own order.",
         ("position", Sort("l.position", "bigint", "position in the category")),
         {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
+        wider=WiderLink(
+            "include_descendants",
+            PRODUCTS_BELOW_CATEGORY,
+            ("-created_at", PRODUCTS.sorts["created_at"]),
+            "Whether products in the categories below are shown too, by default the newest first.",
+        ),
     )
 
 

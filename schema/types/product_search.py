@@ -156,6 +156,9 @@ class ProductSearchFilter:
     below_category_slug: list[str] | None = optional_field(
         "As `below_category_id`, by slug; with both, in any category of either."
     )
+    include_descendants: bool | None = optional_field(
+        "Whether products that are only below the categories match too; true by default."
+    )
     vendor_id: list[ID] | None = optional_field("Sold by any of these vendors.")
     vendor_slug: list[str] | None = optional_field("As `vendor_id`, by slug; with both, by any vendor of either.")
     price_from: BigInt | None = optional_field("At least this price of the catalogue, in cents.")
