@@ -103,7 +103,7 @@ class _RewardTotals:
 
 def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext) -> Reward:
     """Return the reward of a purchase."""
-    ordered = sorted(promotions, key=_order)
+    ordered = in_order(promotions)
     lowered = _lowered_lines(ordered, context)
     lines = [line for line, _ in lowered]
     applied = list({promotion.id: promotion for _, reductions in lowered for promotion in reductions}.values())
@@ -146,11 +146,12 @@ def lowered_lines(
     promotions: Iterable[ActivePromotion], context: RuleContext
 ) -> list[tuple[RuleLine, Sequence[ActivePromotion]]]:
     """Return the lines at their prices after catalogue promotions, each with the promotions that lowered its price."""
-    return _lowered_lines(sorted(promotions, key=_order), context)
+    return _lowered_lines(in_order(promotions), context)
 
 
-def _order(promotion: ActivePromotion) -> tuple[int, int]:
-    return promotion.priority, promotion.id
+def in_order(promotions: Iterable[ActivePromotion]) -> list[ActivePromotion]:
+    """Return promotions in the order in which they apply."""
+    return sorted(promotions, key=lambda promotion: (promotion.priority, promotion.id))
 
 
 def _lowered_lines(

@@ -14,7 +14,8 @@ from domain.promotions.facts import load_facts
 from domain.promotions.promotion_cache import PromotionCache
 from domain.promotions.rewards import PromotionContext, category_ids, depend_on_customer, load_context, uses_of
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
-from kernel.scope import Scope
+from kernel.scope import ActorKind, Scope
+from models.connection.database import fetchval
 
 _PROMOTIONS = PromotionCache("p.zone = 'catalog'")
 
@@ -49,17 +50,30 @@ async def lower_catalogue_prices(
     promotions = await _PROMOTIONS.active(scope, version) if version is not None else []
     if not promotions:
         return [(product.price_cents, ()) for product in products]
-    context = await _rule_context(scope, promotions, products, user_id, quantity)
+    context = await rule_context(scope, promotions, products, user_id, quantity)
     return [(line.price_cents, reductions) for line, reductions in lowered_lines(promotions, context)]
 
 
-async def _rule_context(
+def shopper_id(scope: Scope) -> int | None:
+    """Return the account that the caller's cart would have."""
+    is_customer = scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+    return scope.actor.user_id if is_customer else None
+
+
+async def active_promotions(scope: Scope) -> list[ActivePromotion]:
+    """Return the store's active promotions of the catalogue, in one statement, and one more for those that this process doesn't know."""
+    version = await fetchval(f"SELECT {_PROMOTIONS.version_sql}".replace("{tenant}", "$1"), scope.store.id)
+    return [] if version is None else await _PROMOTIONS.active(scope, version)
+
+
+async def rule_context(
     scope: Scope,
     promotions: Sequence[ActivePromotion],
     products: Sequence[CatalogueProduct],
     user_id: int | None,
-    quantity: int,
+    quantity: int = 1,
 ) -> RuleContext:
+    """Return what the rules of promotions ask of products and customer, in two statements at most."""
     facts = await load_facts(scope, promotions, [product.id for product in products], user_id, None)
     usergroups: frozenset[int] = frozenset()
     used_by_customer: dict[int, int] = {}

@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from domain.promotions.calculation import ActivePromotion
-from domain.promotions.catalog import CatalogueProduct, lower_catalogue_prices
+from domain.promotions.catalog import CatalogueProduct, lower_catalogue_prices, shopper_id
 from domain.purchase.draft import MAX_UNITS, options_object
 from domain.purchase.lines import catalogue_price, load_offers
 from domain.purchase.option_selection import select_options
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, integer, read_fields
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import Scope, active_scope
 
 _INPUT: Mapping[str, InputField] = {
     "options": InputField("options", options_object, code="options_invalid"),
@@ -57,7 +57,7 @@ async def catalogue_prices(
             for product, base in zip(listed, bases, strict=True)
             if isinstance(base, int)
         ]
-        lowered = iter(await lower_catalogue_prices(scope, based, _customer(scope), units))
+        lowered = iter(await lower_catalogue_prices(scope, based, shopper_id(scope), units))
     return [base if isinstance(base, DomainError) else _price(base, *next(lowered)) for base in bases]
 
 
@@ -76,7 +76,7 @@ async def price_ranges(
         offered += [CatalogueProduct(id_, base, paths, version) for base in bases]
         counts.append(len(bases))
     with active_scope(scope):
-        lowered = iter(await lower_catalogue_prices(scope, offered, _customer(scope)))
+        lowered = iter(await lower_catalogue_prices(scope, offered, shopper_id(scope)))
     ranges = [[cents for cents, _ in islice(lowered, count)] for count in counts]
     return [(min(prices), max(prices)) for prices in ranges]
 
@@ -99,9 +99,3 @@ async def _prices_with_options(
         else:
             prices[offer.id] = catalogue_price(offer, selection)
     return prices
-
-
-def _customer(scope: Scope) -> int | None:
-    """Return the account that the caller's cart would have."""
-    is_customer = scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
-    return scope.actor.user_id if is_customer else None

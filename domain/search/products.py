@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from domain.promotions.catalog import shopper_id
+from domain.promotions.price_sql import paid_price
 from domain.search.best_matches import find_best_subsets
 from domain.search.spelling import correct_query
 from domain.search.statement import PRICE_STEPS, Search, write_search
@@ -42,7 +44,7 @@ class FeatureFacet:
 
 @dataclass(frozen=True, slots=True)
 class PriceStep:
-    """The number of products at prices of the catalogue in cents, both bounds included; the last step has no end."""
+    """The number of products at prices for the caller in cents, both bounds included; the last step has no end."""
 
     from_cents: int
     to_cents: int | None
@@ -88,6 +90,8 @@ async def find_products(scope: Scope, search: Search, query: str | None) -> Sear
 
     The page has up to one id more than `search.limit`.
     """
+    if search.needs_price:
+        search = replace(search, price=await paid_price(scope, shopper_id(scope)))
     result = await _run(scope, search)
     if result.page or not search.words:
         return result

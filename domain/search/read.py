@@ -50,6 +50,8 @@ def on_entry(text: str) -> str:
     return re.sub(r"\bt\.id\b", "t.product_id", text)
 
 
+PRICE = "{price}"
+"""The price of an entry that the caller pays, which the statement of a search replaces (`domain.promotions.price_sql`)."""
 IS_AVAILABLE = f"(t.in_stock AND {on_entry(OPEN)})"
 """Whether it can be bought, as `domain.catalog.availability.IS_AVAILABLE`."""
 
@@ -79,7 +81,7 @@ def _product_sort(name: str) -> Sort:
 SORTS: Mapping[str, Sort] = {
     **{name: _product_sort(name) for name in PRODUCTS.sorts},
     "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
-    "price": Sort("t.price_cents", "bigint", "price"),
+    "price": Sort(PRICE, "bigint", "price for the caller"),
     "id": Sort("t.product_id", "bigint", "creation order"),
     RATING: Sort("t.rating::bigint", "bigint", "mean rating, unrated lowest"),
 }
@@ -110,8 +112,8 @@ def vendor_choice(ids: list[Any], slugs: list[str]) -> Choice:
 
 
 def price_choice(lowest: int | None, highest: int | None) -> Choice:
-    """Return the choice of products at these prices of the catalogue, in cents, both included."""
-    bounds = [("t.price_cents >= {}", lowest), ("t.price_cents <= {}", highest)]
+    """Return the choice of products at these prices for the caller, in cents, both included."""
+    bounds = [(f"{PRICE} >= {{}}", lowest), (f"{PRICE} <= {{}}", highest)]
     limits = [(sql, value) for sql, value in bounds if value is not None]
     return Choice(
         Dimension.PRICE, Condition(" AND ".join([sql for sql, _ in limits]), tuple([value for _, value in limits]))

@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from domain.promotions.price_sql import PAID
 from domain.search.read import (
     IS_AVAILABLE,
+    PRICE,
     RELEVANCE,
     SORTS,
     Choice,
@@ -46,7 +48,8 @@ class Search:
     `words` are those of `kernel.text.compound_words`: None without a query, which every product matches, empty for a query without words.
     A product has to match all of them, or all of one of the `subsets`, each words joined by spaces, where there are any.
     `restrictions` are conditions on the product `p`. `sort` is RELEVANCE or a name of `SORTS`. `after` is the sort key and the id of the
-    record before the page (after it, when `backward`).
+    record before the page (after it, when `backward`). `price` are the joins with the price that the caller pays; None where that is the
+    catalogue's.
     """
 
     words: tuple[str, ...] | None
@@ -59,6 +62,7 @@ class Search:
     offset: int = 0
     after: tuple[Any, int] | None = None
     backward: bool = False
+    price: Condition | None = None
     counts: bool = False
     facets: bool = False
     subsets: tuple[str, ...] = ()
@@ -67,6 +71,11 @@ class Search:
     def counted_choices(self) -> list[Choice]:
         """The choices that have a bit in `failed`, in its order."""
         return [choice for choice in self.choices if choice.dimension != Dimension.CATEGORY]
+
+    @property
+    def needs_price(self) -> bool:
+        """Whether it compares, counts or sorts by the price."""
+        return self.facets or self.sort == Dimension.PRICE or any(c.dimension == Dimension.PRICE for c in self.choices)
 
     @property
     def is_unrestricted(self) -> bool:
@@ -85,11 +94,12 @@ class Statement:
     """An SQL text and its parameters; the first is the store."""
 
     params: list[Any]
+    price: str = "t.price_cents"
     parts: list[str] = field(default_factory=list)
 
     def bind(self, condition: Condition) -> str:
         """Return the text of a condition with numbered parameters: `{}` becomes `$2`, `$3`, …, `{tenant}` `$1`."""
-        first, *pieces = condition.sql.replace("{tenant}", "$1").split("{}")
+        first, *pieces = condition.sql.replace("{tenant}", "$1").replace(PRICE, self.price).split("{}")
         start = len(self.params)
         self.params += condition.params
         return first + "".join([f"${start + index}{piece}" for index, piece in enumerate(pieces, 1)])
@@ -106,7 +116,7 @@ class Statement:
 
 def write_search(scope: Scope, search: Search) -> Statement:
     """Write the statement of a search; its row is `page`, `total` and the groups of the facets, each as JSON or null."""
-    statement = Statement([scope.store.id])
+    statement = Statement([scope.store.id]) if search.price is None else Statement([scope.store.id], PAID)
     tables, columns = [], [f"({_page(search, statement)}) AS page"]
     if search.facets:
         tables += _counted_tables(search, statement)
@@ -163,14 +173,19 @@ def _source(search: Search, statement: Statement) -> str:
 def _entries(search: Search, statement: Statement) -> str:
     """Return the entries of a search without facets."""
     key, is_joined = _key(search, statement)
-    tables = _tables(search, statement, is_joined or bool(search.restrictions))
     where = [*_where(search, statement), *[statement.bind(choice.condition) for choice in search.choices]]
+    tables = _tables(search, statement, is_joined or bool(search.restrictions), key, *where)
     return f"SELECT t.product_id AS id, {key} AS key FROM {tables} WHERE {_all(where)}"
 
 
-def _tables(search: Search, statement: Statement, is_joined: bool) -> str:
-    source = _source(search, statement)
-    return f"{source} JOIN products p ON p.tenant_id = $1 AND p.id = t.product_id" if is_joined else source
+def _tables(search: Search, statement: Statement, is_joined: bool, *uses: str) -> str:
+    """Return the entries, with their products and prices where they are needed: `uses` are the other parts of the statement."""
+    tables = _source(search, statement)
+    if is_joined:
+        tables += " JOIN products p ON p.tenant_id = $1 AND p.id = t.product_id"
+    if search.price is not None and any(PAID in use for use in uses):
+        tables += statement.bind(search.price)
+    return tables
 
 
 def _where(search: Search, statement: Statement) -> list[str]:
@@ -185,7 +200,7 @@ def _counted_tables(search: Search, statement: Statement) -> list[str]:
     sort_key, is_joined = _key(search, statement)
     steps = ",".join(map(str, PRICE_STEPS))
     columns = (
-        f"t.product_id AS id, {sort_key} AS key, t.vendor_id, width_bucket(t.price_cents, '{{{steps}}}'::bigint[]) AS step,"
+        f"t.product_id AS id, {sort_key} AS key, t.vendor_id, width_bucket({statement.price}, '{{{steps}}}'::bigint[]) AS step,"
         f" t.rating / 100 AS stars, {statement.bind(Condition(IS_AVAILABLE))} AS is_available"
     )
     sources, kept = ["entries", "entries"], "MATERIALIZED"
@@ -212,7 +227,7 @@ def _narrowed(search: Search, statement: Statement, columns: str, *, is_joined: 
     where += [statement.bind(choice.condition) for choice in search.choices if choice.dimension == Dimension.CATEGORY]
     choices = [statement.bind(choice.condition) for choice in search.counted_choices]
     failed = " + ".join([f"CASE WHEN {text} THEN 0 ELSE {1 << bit} END" for bit, text in enumerate(choices)]) or "0"
-    tables = _tables(search, statement, is_joined or bool(search.restrictions))
+    tables = _tables(search, statement, is_joined or bool(search.restrictions), columns, failed, *where)
     sql = f"SELECT {columns}, {failed} AS failed FROM {tables} WHERE {_all(where)}"
     if len(choices) < 2:
         return sql
@@ -227,7 +242,7 @@ def _all(conditions: Sequence[str]) -> str:
 def _key(search: Search, statement: Statement) -> tuple[str, bool]:
     """Return the expression of the sort key, and whether it needs the product."""
     if search.sort != RELEVANCE:
-        sql = SORTS[search.sort].sql
+        sql = statement.bind(Condition(SORTS[search.sort].sql))
         return sql, "p." in sql
     available = f"({statement.bind(Condition(IS_AVAILABLE))})::int"
     if not search.words:

@@ -42,7 +42,7 @@ class VendorCountObject:
 
 @object_type("PriceStep", access=INHERITED)
 class PriceStepObject:
-    """A range of prices of the catalogue, in cents, and the number of products."""
+    """A range of prices for the caller, after promotions, in cents, and the number of products."""
 
     from_cents: BigInt = output_field("The lowest price, for `price_from`.")
     to_cents: BigInt | None = output_field("The highest price, for `price_to`; null for no limit.")
@@ -161,8 +161,8 @@ class ProductSearchFilter:
     )
     vendor_id: list[ID] | None = optional_field("Sold by any of these vendors.")
     vendor_slug: list[str] | None = optional_field("As `vendor_id`, by slug; with both, by any vendor of either.")
-    price_from: BigInt | None = optional_field("At least this price of the catalogue, in cents.")
-    price_to: BigInt | None = optional_field("At most this price of the catalogue, in cents.")
+    price_from: BigInt | None = optional_field("At least this price for the caller, after promotions, in cents.")
+    price_to: BigInt | None = optional_field("At most this price for the caller, after promotions, in cents.")
     rating_from: int | None = optional_field("At least this mean rating, 1 to 5.")
     is_available: bool | None = optional_field("Whether it can be bought.")
     features: list[FeatureChoiceInput] | None = optional_field("Values of at most 10 filterable features, each once.")

@@ -418,8 +418,8 @@ async def test_the_number_of_statements_does_not_depend_on_the_values(catalogue:
         answer = await sample.post("/graphql", {"query": DOCUMENT, "variables": {"query": query}}, auth="bearer")
         assert answer.body["data"]["product_search"]["facets"]["features"], query
         counts.add(answer.statements)
-    # The search, the records; and one for each relation: categories, vendors, features, variants.
-    assert counts == {6}
+    # Whether there are promotions, the search, the records; and one for each relation: categories, vendors, features, variants.
+    assert counts == {7}
 
 
 async def test_compiled_searches_answer_like_the_executor(catalogue: Catalogue) -> None:
