@@ -7,13 +7,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from graphql import GraphQLObjectType, get_named_type
 
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import Scope, active_scope
 from models.connection import database
+from models.reading.queries import ToMany
+from models.reading.read_statements import size_sql
 from resolvers import root
 from resolvers.engine.costs import LIFETIME, StoreCost, measure_cost
 from resolvers.engine.prepare import prepare_document
+from schema.fields import RelationSource, entity_of, field_source
+from schema.pagination import node_type
 from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore
 
@@ -105,6 +110,26 @@ async def test_a_document_that_multiplies_is_refused_with_the_cost_of_its_fields
     assert details["fields"][0]["path"] == dearest
     assert sum(costs) <= details["cost"]
     assert len(costs) <= 10
+
+
+async def test_every_list_of_records_can_be_counted(sample: SampleStore) -> None:
+    statements = set()
+    for type_ in root.internal_schema().type_map.values():
+        entity = entity_of(type_) if isinstance(type_, GraphQLObjectType) else None
+        if entity is not None:
+            statements.add(size_sql(entity))
+        for field in type_.fields.values() if isinstance(type_, GraphQLObjectType) else ():
+            source, target = field_source(field), get_named_type(field.type)
+            if isinstance(source, RelationSource) and isinstance(source.link, ToMany):
+                assert isinstance(target, GraphQLObjectType), field
+                related = entity_of(target if source.own_order is None else node_type(target))
+                assert related is not None, field
+                statements.add(size_sql(related, source.link))
+    assert len(statements) > 100
+    for statement in statements:
+        most, total, parents = await sample.value(statement.replace("$1", str(sample.store.id)))
+        assert 0 <= most <= total, statement
+        assert parents <= total, statement
 
 
 async def test_the_sizes_of_a_store_take_one_statement_until_they_expire(
