@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
 
 from aiohttp import HttpVersion11, hdrs, web
 
 from rest_facade.responses import RESTART_TIMEOUT, compress_stream
 
 
-async def send_parts(request: web.Request, content_type: str, parts: AsyncIterator[bytes]) -> web.StreamResponse:
+async def send_parts(
+    request: web.Request,
+    content_type: str,
+    parts: AsyncIterator[bytes],
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> web.StreamResponse:
     """Send the parts; a failure after the first one closes the connection, since the status has been sent."""
-    response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: content_type})
+    response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: content_type, **headers})
     if request.method == hdrs.METH_HEAD:
         return response  # without the ends of chunks and compression, which are a body
     compress_stream(request, response)

@@ -135,6 +135,17 @@ def _categories(rows: str) -> VisibleRows:
 
 _LISTED = _products(LISTED)
 
+_TEXTS = {"n": "name", "s": "short_description", "f": "description", "k": "meta_keywords"}
+
+
+def _words_in(value: str) -> Condition:
+    """Match products of which the texts with these codes together contain each word, ignoring case and accents."""
+    codes, _, text = value.partition(":") if ":" in value else ("", "", value)
+    columns = ", ".join(f"t.{column}" for code, column in _TEXTS.items() if code in (codes or _TEXTS))
+    # Without an index: only programs written for CS-Cart search so.
+    return Condition(f"vitrine_words(concat_ws(' ', {columns})) LIKE ALL ({{}}::text[])", (_like_words(text),))
+
+
 PRODUCTS = Entity(
     table="products",
     visible=_products(OPEN),
@@ -145,6 +156,9 @@ PRODUCTS = Entity(
         "is_listed": EntityFilter("boolean", flag(f"({LISTED})"), "found by shoppers in lists and searches"),
         "search": EntityFilter(
             "text", full_text_search("search_products"), "words, or beginnings of words, of name, SKU or description"
+        ),
+        "words_in": EntityFilter(
+            "text", _words_in, "words in any of some texts, by the codes of these: `nk:mug`", internal=True
         ),
         **exact("text", sku="exact SKU"),
         "category_id": replace(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from domain.catalog.listing import LISTED, of_row
 from domain.filters import (
+    contains_text,
+    created_range,
     exact,
     exact_second,
     exact_value,
@@ -153,6 +155,9 @@ REVIEWS = Entity(
     ),
     filters={
         "id": ids("reviews"),
+        **created_range("written"),
+        "name_part": EntityFilter("text", contains_text("t.name"), "part of the author's name", internal=True),
+        "message_part": EntityFilter("text", contains_text("t.message"), "part of the text", internal=True),
         "product_id": EntityFilter("id", _about_product, "about any of these products", many=True),
         "user_id": references("users", "by any of these users"),
         **exact("big_int", rating="any of these ratings"),

@@ -124,6 +124,8 @@ DELIVERY_TIME = """coalesce(t.delivery_time, (SELECT m.delivery_time FROM shippi
 """The expression of the delivery time quoted for an order; of one from before it was stored, its shipping method's."""
 ORDER_LANGUAGE = "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = t.tenant_id AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')"
 """The expression of an order's language: the store's first active one."""
+ORDER_INVOICE = "coalesce(t.fields_data ->> 'nota_fiscal', '')"
+"""The expression of the number of an order's invoice."""
 _ADDRESS_FILTERS = {
     f"{name}_{member}": EntityFilter(
         "text", _with_address(kind, expression), f"exact {member} of the {name} address", many=True, internal=True
@@ -187,8 +189,9 @@ ORDERS = Entity(
         **_exact_amounts("discount_cents", "surcharge_cents", "tax_cents"),
         **exact("text", "notes", "details", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "placed in this second"),
+        "updated_at": exact_second("t.updated_at", "changed in this second"),
         "lang_code": exact_value("text", ORDER_LANGUAGE, "exact code of the language", internal=True),
-        "invoice": exact_value("text", "t.fields_data ->> 'nota_fiscal'", "exact invoice number", internal=True),
+        "invoice": exact_value("text", ORDER_INVOICE, "exact invoice number", internal=True),
         **_ADDRESS_FILTERS,
     },
     sorts={

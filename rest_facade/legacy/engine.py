@@ -27,6 +27,8 @@ from rest_facade.legacy.reshape import (
     check_required,
     dialect_body_parser,
     dialect_renderer,
+    ignored_fields,
+    ignored_header,
     is_cscart,
     message_renamer,
 )
@@ -48,6 +50,7 @@ Rows: TypeAlias = tuple[list[Record], int]
 """The rows of a page and the total count."""
 
 VIEW, MANAGE = "view", "manage"
+IGNORED_FIELDS = "X-Ignored-Fields"
 _NOT_FOUND = "not_found"
 _OTHER_NAMES = {LANG_CODE.name: LANGUAGE.name}
 """CS-Cart's names of lookup parameters in a query."""
@@ -148,7 +151,7 @@ def list_handler(resource: Resource, operations: Operations, path: str = "") -> 
         total = 0
         if not query.matches_nothing:
             rows, total = _page(await execute(scope, read(scope), query.variables | permissions))
-        return json_response(envelope(resource, scope, query, rows, total, name=name))
+        return json_response(envelope(resource, scope, query, rows, total, name=name), headers=query.headers)
 
     return list_records
 
@@ -190,7 +193,7 @@ def nested_handler(owner: Resource, nested: NestedList, operations: Operations) 
             rows, total = _filter_and_slice(every, query)
         elif not query.matches_nothing:
             rows, total = _page(data)
-        return json_response(envelope(resource, scope, query, rows, total))
+        return json_response(envelope(resource, scope, query, rows, total), headers=query.headers)
 
     return list_records
 
@@ -263,7 +266,12 @@ def _write_handler(
     fields = (*resource.single_fields, *resource.input_fields)
     parser, rename = dialect_body_parser(fields), message_renamer(fields, resource.message_terms)
     renderer = dialect_renderer(resource, single=True)
-    parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
+    of_vendors = [field for field in fields if field.name not in resource.protected_from_vendors]
+    parse_vendors, ignored, ignored_of_vendors = (
+        body_parser(of_vendors),
+        ignored_fields(fields),
+        ignored_fields(of_vendors),
+    )
     number = resource.number_field.name if show is not None else ""
 
     async def write(request: web.Request) -> web.Response:
@@ -279,7 +287,10 @@ def _write_handler(
             # It may be a record that was read, or hold parts of one.
             record = await _read_record(request, resource, scope, show, renderer(scope), body)
             body = body if record is None else _changes(resource, body, record)
-        values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parser(scope))(body)
+        is_vendor = scope.actor.kind is ActorKind.VENDOR
+        values = (parse_vendors if is_vendor else parser(scope))(body)
+        names = (ignored_of_vendors if is_vendor else ignored)(body)
+        headers = ignored_header(IGNORED_FIELDS, (name for name in names if name not in resource.lookup_parameters))
         if owner is not None:
             values[owner.field] = request.match_info[owner.variable]
         variables = {"input": values, **record_variables(resource, request, body)}
@@ -292,7 +303,7 @@ def _write_handler(
                 raise NotFound(owner.resource.display_name) from error
             raise
         status = 200 if ids.pop(ALREADY_EXISTS, False) or not is_new else 201
-        return json_response(render_ids(scope, ids, resource), status=status)
+        return json_response(render_ids(scope, ids, resource), status=status, headers=headers)
 
     return write
 

@@ -98,7 +98,8 @@ async def stream_list(
     total = await large_list.count(scope, {**query.variables, **variables})
     numbers = await large_list.read_numbers(scope, query, total)
     batches = large_list.read_batches(scope, numbers, variables, render)
-    return await send_parts(request, JSON, _parts(large_list.resource, batches, name, params_of(query, total)))
+    parts = _parts(large_list.resource, batches, name, params_of(query, total))
+    return await send_parts(request, JSON, parts, query.headers)
 
 
 async def _parts(

@@ -124,7 +124,7 @@ def _list_handler(operation: FacadeOperation, numbers: FacadeOperation) -> Handl
             return await stream_list(request, scope, large_list, query, variables, render, COMBINATIONS.name)
         page: Record = {"items": [], "total": 0} if query.matches_nothing else data["page"]
         rows = [render(row) for row in page["items"]]
-        return json_response(envelope(COMBINATIONS, scope, query, rows, page["total"]))
+        return json_response(envelope(COMBINATIONS, scope, query, rows, page["total"]), headers=query.headers)
 
     return list_combinations
 

@@ -11,7 +11,7 @@ from kernel.errors import MalformedRequest
 from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES, InvalidValue
-from rest_facade.legacy.reshape import is_cscart
+from rest_facade.legacy.reshape import ignored_header, is_cscart
 from rest_facade.legacy.resource import (
     CombinedFilter,
     QueryFilter,
@@ -29,6 +29,8 @@ ALL_RECORDS = 0
 """The page size `items_per_page=0` of CS-Cart's dialect: every record, in one page."""
 _MAX_PAGE = 2**31 - 1
 _RESERVED = frozenset({"page", "items_per_page", "sort_by", "sort_order"})
+IGNORED_PARAMETERS = "X-Ignored-Parameters"
+_FOR_DISPLAY = frozenset({"access_key", "ajax_custom", "detailed_params", "extend", "is_ajax", "result_ids", "simple"})
 _ORDERS = ("asc", "desc")
 _DIGITS = re.compile(r"\s*[0-9]+\s*")
 # Above every limit, and short enough for `int`.
@@ -40,7 +42,7 @@ class ListQuery:
     """Hold the parsed query of a list.
 
     `filter` is the GraphQL filter. `echo` repeats the applied filters, `is_keyed`: the response is an object keyed by id,
-    `matches_nothing`: a filter can't match any record.
+    `matches_nothing`: a filter can't match any record. `ignored` are the parameters that have no effect, and aren't known to have none.
     """
 
     page: int
@@ -51,6 +53,12 @@ class ListQuery:
     echo: dict[str, Any] = field(default_factory=dict)
     is_keyed: bool = False
     matches_nothing: bool = False
+    ignored: list[str] = field(default_factory=list)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the response header that names the ignored parameters."""
+        return ignored_header(IGNORED_PARAMETERS, self.ignored)
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -77,11 +85,13 @@ def query_parser(resource: Resource) -> ParseQuery:
     """Build the function that parses the raw query string of a resource's list.
 
     The last occurrence of a repeated parameter wins; `name[]=a&name[]=b` matches either value. Unknown and empty parameters are
-    ignored; an invalid value (unknown code, wrong type) matches nothing (docs/reference/legacy.md#filters).
+    ignored, and named in a header; an invalid value (unknown code, wrong type) matches nothing (docs/reference/legacy.md#filters).
     """
     fields = (*resource.detail_fields, *resource.fields)
     contract, cscart = (dict(_single_filters(columns, resource)) for columns in (fields, in_cscart_dialect(fields)))
+    cscart |= dict(map(_query_filter, resource.cscart_filters))
     groups = [group for group in resource.filters if isinstance(group, CombinedFilter)]
+    known = {*_RESERVED, *(name for group in groups for name in group.parameters)}
 
     def parse(raw: str, scope: Scope) -> ListQuery:
         parameters = parse_query(raw)
@@ -89,15 +99,24 @@ def query_parser(resource: Resource) -> ParseQuery:
         size = page_size(parameters)
         page = 1 if size == ALL_RECORDS else page_number(parameters)
         query = ListQuery(page, size, *_sort(resource, parameters))
+        if _texts("sort_by", parameters.get("sort_by", "")) not in ([], [query.order.get("sort_by")]):
+            query.ignored.append("sort_by")
         for name, value in parameters.items():
             spec = filters.get(name)
             if spec is not None and (spec.permission is None or resource.permissions[spec.permission](scope)):
                 _apply_filter(query, name, spec, _texts(name, value))
+            elif name not in known and not _is_for_display(name) and _texts(name, value):
+                query.ignored.append(name)
         for group in groups:
             _apply_combined(query, group, parameters, scope)
         return query
 
     return parse
+
+
+def _is_for_display(name: str) -> bool:
+    """Return whether a parameter of CS-Cart decides only what a record shows, and needs no effect."""
+    return name.startswith("get_") or name in _FOR_DISPLAY
 
 
 def params_of(query: ListQuery, total: int) -> dict[str, Any]:
@@ -193,7 +212,11 @@ def _single_filters(fields: Iterable[RecordField], resource: Resource) -> Iterab
             )
     for other in resource.filters:
         if isinstance(other, QueryFilter):
-            yield other.name, _Filter(other.filter_name, other.value_type, other.multiple, other.keys_rows)
+            yield _query_filter(other)
+
+
+def _query_filter(other: QueryFilter) -> tuple[str, _Filter]:
+    return other.name, _Filter(other.filter_name, other.value_type, other.multiple, other.keys_rows)
 
 
 def _texts(name: str, value: Any) -> list[str | None]:
@@ -244,20 +267,24 @@ def _apply_combined(query: ListQuery, group: CombinedFilter, parameters: Mapping
     }
     if not present:
         return
-    query.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in present.items()}
-    query.is_keyed |= any(name in present for name in group.keying_parameters)
     readable = {
         name: [text for text in texts if text is not None and len(text) <= MAX_FILTER_LENGTH]
         for name, texts in present.items()
     }
-    if not all(readable.values()):
-        query.matches_nothing = True
-        return
+    filters: Mapping[str, Any] | None = {}
     try:
-        for name, value in group.parse(readable, scope).items():
-            _add_filter(query, name, value)
+        if not all(readable.values()):
+            raise InvalidValue("a value is unreadable")
+        filters = group.parse(readable, scope)
     except InvalidValue:
         query.matches_nothing = True
+    if filters is None:
+        query.ignored += present
+        return
+    query.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in present.items()}
+    query.is_keyed |= any(name in present for name in group.keying_parameters)
+    for name, value in filters.items():
+        _add_filter(query, name, value)
 
 
 def _add_filter(query: ListQuery, name: str, value: Any) -> None:

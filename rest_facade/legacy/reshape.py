@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from kernel.errors import ValidationFailed
 from kernel.record_conversion import RecordConversion, RecordHook
@@ -22,6 +23,7 @@ RenameMessage: TypeAlias = Callable[[str], str]
 
 # The setting `legacy_dialect` is stored under its former name (domain/store_settings.py).
 _DIALECT, _CSCART = "legacy_lists", "cscart"
+_MAX_NAME, _MAX_NAMES = 60, 30
 
 
 def is_cscart(scope: Scope) -> bool:
@@ -128,6 +130,34 @@ def dialect_body_parser(fields: Iterable[RecordField]) -> Callable[[Scope], Pars
     described = tuple(fields)
     contract, cscart = body_parser(described), body_parser(in_cscart_dialect(described))
     return lambda scope: cscart if is_cscart(scope) else contract
+
+
+def ignored_header(header: str, names: Iterable[str]) -> dict[str, str]:
+    """Return a response header with names of a request that had no effect, percent-encoded: the first of them; none without names."""
+    encoded = [quote(name[:_MAX_NAME], safe="[]{}.") for name in names]
+    return {header: ", ".join(encoded[:_MAX_NAMES])} if encoded else {}
+
+
+def ignored_fields(fields: Iterable[RecordField]) -> Callable[[Values], list[str]]:
+    """Build the function that names the members of a body that set nothing, those of its objects as `object.member`."""
+    writable = [field for field in fields if field.input_path is not None and field.value_type.parse is not None]
+    names = {field.name for field in writable}
+    objects = {
+        parent: {field.name for field in writable if field.parent_object == parent}
+        for parent in dict.fromkeys(field.parent_object for field in writable if field.parent_object)
+    }
+
+    def ignored(body: Values) -> list[str]:
+        outer = [name for name in body if name not in names and name not in objects]
+        inner = [
+            f"{parent}.{name}"
+            for parent, members in objects.items()
+            for name in (body[parent] if isinstance(body.get(parent), Mapping) else ())
+            if name not in members
+        ]
+        return outer + inner
+
+    return ignored
 
 
 def check_required(body: Values, required: Iterable[str], fields: Iterable[RecordField] = ()) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from kernel.scope import Scope
-from kernel.text import singular
+from kernel.text import InvalidValue, singular
 from rest_facade.legacy.value_types import ID, TEXT, ValueType
 
 Record: TypeAlias = dict[str, Any]
@@ -123,6 +123,18 @@ class QueryFilter:
     keys_rows: bool = True
 
 
+def split_ids(name: str, filter_name: str) -> CombinedFilter:
+    """Describe a filter by ids that are separated by commas, or an array, any of which matches."""
+
+    def parse(parameters: Values, scope: Scope) -> Mapping[str, Any]:
+        references = [part.strip() for text in parameters[name] for part in text.split(",") if part.strip()]
+        if not references:
+            raise InvalidValue("no record is named")
+        return {filter_name: references}
+
+    return CombinedFilter((name,), parse)
+
+
 SEARCH = QueryFilter("q", "search", TEXT, multiple=False)
 
 
@@ -130,12 +142,12 @@ SEARCH = QueryFilter("q", "search", TEXT, multiple=False)
 class CombinedFilter:
     """Describe query parameters that are parsed together; `parse` maps the ones present to GraphQL filters.
 
-    `parse` receives at least one value per parameter and raises InvalidValue when nothing can match. `keying_parameters` are those
-    that make the response an object keyed by id.
+    `parse` receives at least one value per parameter, and raises InvalidValue when nothing can match; None: the parameters have no effect.
+    `keying_parameters` are those that make the response an object keyed by id.
     """
 
     parameters: tuple[str, ...]
-    parse: Callable[[Values, Scope], Mapping[str, Any]]
+    parse: Callable[[Values, Scope], Mapping[str, Any] | None]
     keying_parameters: tuple[str, ...] = ()
 
 
@@ -196,8 +208,9 @@ class Resource:
     fields have their meaning together: if a record sent back changes one, the others count as changed. `complete_update` completes a
     body's changes from the current record.
 
-    Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort` (default: the first, ascending), and
-    `default_order` of a sort requested without one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
+    Lists: `filters` besides the fields' (in CS-Cart's dialect also `cscart_filters`, in place of those of the same names), `sorts`
+    (name → GraphQL sort), `default_sort` (default: the first, ascending), and `default_order` of a sort requested without one.
+    `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
     have no envelope in CS-Cart's dialect. `always_has_search` adds an empty `search` to unfiltered lists. `fallback_key` keys a row
     whose `key` is taken by an earlier row of the page.
 
@@ -233,6 +246,7 @@ class Resource:
     coupled: tuple[tuple[str, ...], ...] = ()
     complete_update: Callable[[Record, Record], Record] | None = None
     filters: tuple[QueryFilter | CombinedFilter, ...] = ()
+    cscart_filters: tuple[QueryFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "")
     default_order: str = "asc"

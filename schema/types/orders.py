@@ -6,6 +6,7 @@ import strawberry
 
 from auth.access import Access
 from domain.orders.read import (
+    ORDER_INVOICE,
     ORDER_LANGUAGE,
     ORDERS,
     STATUSES,
@@ -95,6 +96,7 @@ class OrderObject(OrderRecordObject):
         description="The client IP address the order was placed from.", guard=Access(privileges=("view_orders",))
     )
     imported: bool = column(description="Whether the order was imported from another system.")
+    invoice: str = column(ORDER_INVOICE, "The number of the invoice.", internal=True)
     lang_code: str = column(ORDER_LANGUAGE, "The code of the store's first active language.", internal=True)
     fiscal_data: FiscalDataObject = embedded(
         "The data of the invoice (nota fiscal); its members are null where there are none."

@@ -16,6 +16,7 @@ from rest_facade.legacy.resource import (
     Resource,
     id_field,
     same_names,
+    split_ids,
 )
 
 _SWITCH_STATUS = types.code(SWITCH_STATUSES)
@@ -83,7 +84,7 @@ PAGES = Resource(
     ),
     required=("page",),
     message_terms={"parent": "parent_id", "vendor": "company_id"},
-    filters=(SEARCH, LANGUAGE),
+    filters=(SEARCH, LANGUAGE, split_ids("item_ids", "id")),
     language_field="lang_code",
     sorts=dict(position="POSITION", page="NAME", name="NAME", status="STATUS", timestamp="CREATED_AT", page_id="ID"),
     always_has_search=True,

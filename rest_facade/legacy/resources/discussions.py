@@ -6,7 +6,16 @@ from dataclasses import replace
 
 from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
+from rest_facade.legacy.resource import (
+    SEARCH,
+    CombinedFilter,
+    QueryFilter,
+    RecordField,
+    Resource,
+    id_field,
+    same_names,
+)
+from rest_facade.legacy.resources.order_parts import parse_period
 
 _STATUS = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 
@@ -37,7 +46,9 @@ DISCUSSIONS = Resource(
         RecordField("company_id", types.ID, filter_name="company_id", source="vendor_number"),
     ),
     message_terms={"review": "discussion", "object": "object_id", "thread": "thread_id", "user": "user_id"},
-    filters=(SEARCH,),
+    filters=(SEARCH, CombinedFilter(("period", "time_from", "time_to"), parse_period)),
+    # CS-Cart finds parts of them.
+    cscart_filters=tuple(QueryFilter(name, f"{name}_part", types.TEXT, multiple=False) for name in ("name", "message")),
     sorts=dict(
         timestamp="CREATED_AT", date="CREATED_AT", post_id="ID", name="NAME", rating_value="RATING", status="STATUS"
     ),

@@ -20,6 +20,7 @@ from kernel.json_schema import (
     one_of,
     optional_members,
 )
+from kernel.scope import Scope
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
@@ -27,6 +28,7 @@ from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import (
     SEARCH,
     STORE_OWNED,
+    CombinedFilter,
     NestedList,
     QueryFilter,
     Record,
@@ -218,6 +220,24 @@ FEATURE_VARIANTS = Resource(
     ),
 )
 
+# CS-Cart's purposes of a feature, by the types whose features can have them there.
+_PURPOSES = {
+    "find_products": ["S", "N", "M", "C"],
+    "group_catalog_item": ["S", "N"],
+    "group_variation_catalog_item": ["S", "N"],
+    "organize_catalog": ["E", "B", "A"],
+    "describe_product": ["T", "O", "D"],
+}
+
+
+def _parse_purpose(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
+    """Parse `purpose`, one or several: features of the types that can have any of them."""
+    types_ = {letter for name in parameters["purpose"] for letter in _PURPOSES.get(name, ())}
+    if not types_:
+        raise InvalidValue("no feature has the purpose")
+    return {"type": sorted(types_)}
+
+
 FEATURES = Resource(
     path="features",
     privilege_area="catalog",
@@ -269,6 +289,7 @@ FEATURES = Resource(
         SEARCH,
         QueryFilter("category_id", "category_id", types.ID),
         QueryFilter("product_id", "product_id", types.ID, keys_rows=False),
+        CombinedFilter(("purpose",), _parse_purpose),
     ),
     sorts={"position": "POSITION", "description": "NAME", "feature_id": "ID"},
     subroutes=(NestedList("variants", "FeatureVariants", FEATURE_VARIANTS),),

@@ -27,6 +27,13 @@ ORDERS = Resource(
         RecordField("user_id", types.ID, "customer_id", "buyer_id", source="user_number"),
         RecordField("company_id", types.ID, filter_name="sole_vendor_id", source="vendor_number"),
         RecordField("status", types.ORDER_STATUS, "status", "status"),
+        # Orders of several vendors are one order here, not a parent with one for each.
+        RecordField("is_parent_order", types.FLAG, constant="N"),
+        RecordField("parent_order_id", types.ID, constant="0"),
+        # Who entered an order is in the audit log, and credit notes are documents of a fiscal system.
+        *(RecordField(name, types.ID, constant="0") for name in ("issuer_id", "credit_memo_id")),
+        RecordField("invoice_id", types.TEXT, filter_name="invoice"),
+        RecordField("updated_at", types.UNIX_TIME, filter_name="updated_at"),
         RecordField("total", types.MONEY, filter_name="total_cents"),
         RecordField("subtotal", types.MONEY, filter_name="subtotal_cents"),
         RecordField("shipping_cost", types.MONEY, filter_name="shipping_cents"),
@@ -61,8 +68,6 @@ ORDERS = Resource(
             source=parts.PAYMENTS_SOURCE,
         ),
         RecordField("points_info", types.added(parts.POINTS_SCHEMA), source=None),
-        # Orders of several vendors are one order here, not a parent with one for each.
-        RecordField("is_parent_order", types.FLAG, constant="N"),
         RecordField("lang_code", types.TEXT, filter_name="lang_code"),
         RecordField("fields", types.OBJECT, "fields"),
         RecordField("notes", types.TEXT, "notes", "notes"),
@@ -96,7 +101,6 @@ ORDERS = Resource(
     filters=(
         SEARCH,
         QueryFilter("shipping_id", "shipping_method_id", types.ID),
-        QueryFilter("invoice_id", "invoice", types.TEXT, keys_rows=False),
         CombinedFilter(("period", "time_from", "time_to"), parts.parse_period),
     ),
     sorts=dict(

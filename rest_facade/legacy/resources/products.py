@@ -9,7 +9,6 @@ from kernel.json_schema import STRING
 from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
-    SEARCH,
     CombinedFilter,
     NestedList,
     QueryFilter,
@@ -17,11 +16,12 @@ from rest_facade.legacy.resource import (
     Resource,
     id_field,
     same_names,
+    split_ids,
 )
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.features import FEATURES_OF_PRODUCT, PRODUCT_FEATURES
 from rest_facade.legacy.resources.images import IMAGE, IMAGES
-from rest_facade.legacy.resources.product_filters import parse_category, parse_orders
+from rest_facade.legacy.resources.product_filters import SEARCHED, parse_category, parse_search
 
 PRODUCTS = Resource(
     path="products",
@@ -73,13 +73,13 @@ PRODUCTS = Resource(
     coupled=(("category_ids", "main_category"),),
     message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids", "url": "image_path"},
     filters=(
-        SEARCH,
+        CombinedFilter(("q", *SEARCHED), parse_search, keying_parameters=("q",)),
         QueryFilter("pcode", "sku", types.TEXT, keys_rows=False),
         QueryFilter("price_from", "price_from", types.MONEY, multiple=False, keys_rows=False),
         QueryFilter("price_to", "price_to", types.MONEY, multiple=False, keys_rows=False),
         QueryFilter("amount_from", "stock_from", types.BIGINT, multiple=False, keys_rows=False),
         QueryFilter("amount_to", "stock_to", types.BIGINT, multiple=False, keys_rows=False),
-        CombinedFilter(("order_ids",), parse_orders),
+        split_ids("order_ids", "order_id"),
         CombinedFilter(("category_id", "cid", "subcats"), parse_category, keying_parameters=("category_id",)),
     ),
     sorts=dict(
