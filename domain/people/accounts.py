@@ -21,6 +21,7 @@ from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.media.images import image_columns
 from domain.people.account_fields import ACCOUNT_FIELDS, GUARDED, OWN_FIELDS, STORED_FIELDS, split_name
+from domain.people.profile_addresses import PROFILE_ADDRESSES, read_profile_addresses, write_profile_addresses
 from domain.points.ledger import ADJUSTED, Movement, write_entries
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
@@ -72,11 +73,14 @@ async def create_user(scope: Scope, values: InputValues, *, verified: bool = Tru
     `ValidationFailed` (`email_taken` for an existing e-mail).
     """
     privileges.check_may_edit_users(scope)
+    addresses = read_profile_addresses(values)
     draft = await prepare_user(scope, read_fields(ACCOUNT_FIELDS, split_name(values), creating=True))
     async with database.transaction(scope):
         draft["vendor_id"] = await _resolve_vendor(scope, values, None)
         draft |= await image_columns(scope, values, "users", 0)
-        return await add_user(scope, draft, verified=verified)
+        user = await add_user(scope, draft, verified=verified)
+        await write_profile_addresses(scope, user.id, addresses)
+        return user
 
 
 async def prepare_user(scope: Scope, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +112,7 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
     """
     user_id = await references.find(scope, references.USER, user)
     values = _permitted_values(scope, user_id, values)
-    fields = read_fields(STORED_FIELDS, split_name(values))
+    fields, addresses = read_fields(STORED_FIELDS, split_name(values)), read_profile_addresses(values)
     if scope.actor.is_user and scope.actor.user_id == user_id:
         await _check_own_credentials(scope, user_id, fields)
     columns = await _with_password_hash(scope, fields)
@@ -123,7 +127,17 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
         read_fields({"phone": ACCOUNT_FIELDS["phone"]}, changes)
         if changes:
             await _apply_changes(scope, row, changes)
+        if changed := await write_profile_addresses(scope, user_id, addresses):
+            await _check_may_change_owner(scope, user_id)
+            details = {"changed": [name for name, type_ in PROFILE_ADDRESSES.items() if type_ in changed]}
+            await audit.record(scope, "user.updated", "user", row["public_id"], details)
     return UserRef(user_id, row["public_id"])
+
+
+async def _check_may_change_owner(scope: Scope, user_id: int) -> None:
+    account = await account_of(scope, user_id)
+    if account.is_owner:
+        privileges.check_may_manage_user(scope, account)
 
 
 async def set_privileges(scope: Scope, user: Reference | str, names: list[str]) -> UserRef:

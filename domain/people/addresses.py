@@ -32,7 +32,7 @@ _FIND = "SELECT id FROM user_addresses WHERE tenant_id = $1 AND user_id = $2 AND
 _LOCK = (
     "SELECT country, zipcode, state, name, city, phone FROM user_addresses WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 )
-_DEFAULT_COLUMNS = {SHIPPING: "is_default_shipping", BILLING: "is_default_billing"}
+DEFAULT_COLUMNS = {SHIPPING: "is_default_shipping", BILLING: "is_default_billing"}
 # One statement could set the new default before it clears the old one, which the unique index refuses.
 _CLEAR_DEFAULT = """
 UPDATE user_addresses SET {column} = false WHERE tenant_id = $1 AND user_id = $2 AND id <> $3 AND {column}
@@ -44,7 +44,7 @@ async def set_default_address(scope: Scope, address: object, type_: str) -> int:
     async with transaction(scope):
         user_id = await _lock_user(scope)
         address_id = await _find_own(scope, address)
-        column = _DEFAULT_COLUMNS[type_]
+        column = DEFAULT_COLUMNS[type_]
         await execute(_CLEAR_DEFAULT.format(column=column), scope.store.id, user_id, address_id)
         await update_row(scope, "user_addresses", address_id, **{column: True}, updated_at=scope.now)
     return address_id

@@ -64,6 +64,7 @@ from domain.purchase.references import (
     load_references,
     reject_unavailable,
 )
+from domain.purchase.saved_addresses import with_default_addresses
 from domain.purchase.terms import Purchase, Terms, fill_missing_address, requested_points
 from domain.store_settings import sends_order_mail
 from kernel.errors import Forbidden, ValidationFailed
@@ -231,6 +232,7 @@ async def _reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence
 
 
 async def _load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
+    draft = await with_default_addresses(scope, draft)
     references = await load_references(
         scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
     )

@@ -42,6 +42,7 @@ class UserAddress(Timestamped, table="user_addresses"):
 
     user = fields.ForeignKeyField("models.User", related_name="addresses")
     name = fields.TextField(default="")
+    lastname = fields.TextField(default="")  # how the name ends
     street = fields.TextField(default="")
     number = fields.TextField(default="")
     complement = fields.TextField(default="")

@@ -194,7 +194,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ("PUT", "/api/vendor_company"): RouteDocs(
             "Update the vendor's company", object_schema(company_id=WRITTEN_ID), body=update_body(STORES)
         ),
-        ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", single_of(USERS)),
+        ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", row_of(USERS)),
         ("PUT", "/api/vendor_profile"): RouteDocs(
             "Update the signed-in user", object_schema(user_id=WRITTEN_ID), body=update_body(USERS)
         ),

@@ -8,6 +8,7 @@ from domain.marketplace.read import REVIEWS
 from domain.orders.read import ORDERS
 from domain.people.addresses import ADDRESSES
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
+from domain.purchase.saved_addresses import FIRSTNAME, LASTNAME
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import (
     MembershipStatus,
@@ -138,6 +139,23 @@ class UserObject:
 
 
 @input_type
+class ProfileAddressInput:
+    """Members of an address of a profile."""
+
+    firstname: str | None = optional_field("The first name.")
+    lastname: str | None = optional_field("The last name.")
+    street: str | None = optional_field("The street.")
+    number: str | None = optional_field("The street number.")
+    complement: str | None = optional_field("Apartment, floor, etc.")
+    district: str | None = optional_field("The district (bairro).")
+    city: str | None = optional_field("The city.")
+    state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
+    zipcode: str | None = optional_field("The CEP.")
+    country: str | None = optional_field("The country code, ISO 3166 alpha-2.")
+    phone: str | None = optional_field("The phone number.")
+
+
+@input_type
 @optional_copies(
     UserObject, "email password name firstname lastname role user_type status phone cpf cnpj vendor_id company_name"
 )
@@ -152,6 +170,12 @@ class UserInput:
     cpf: str | None = optional_field("The CPF.")
     cnpj: str | None = optional_field("The CNPJ.")
     vendor_id: ID | None = optional_field("The vendor a vendor user belongs to.")
+    default_billing_address: ProfileAddressInput | None = optional_field(
+        "Members of the default address for billing.", internal=True
+    )
+    default_shipping_address: ProfileAddressInput | None = optional_field(
+        "Members of the default address for shipping.", internal=True
+    )
     points: int | None = optional_field("The reward points; the difference becomes an entry of the ledger.")
     image: ImageInput | None = optional_field("The picture; null removes it. A customer's is an uploaded file.")
 
@@ -185,6 +209,8 @@ class SavedAddressObject:
 
     id: ID = column("public_id", "The unique ID (UUID).")
     name: str = column(description="The recipient's name.")
+    firstname: str = column(FIRSTNAME, "The first name.", internal=True)
+    lastname: str = column(LASTNAME, "The last name.", internal=True)
     street: str = column(description="The street.")
     number: str = column(description="The street number.")
     complement: str = column(description="Apartment, floor, etc.")

@@ -34,7 +34,8 @@ CONTENT: Mapping[str, str] = {
     "taxes": "tax",
     "statuses": "color",
     "stores": "company phone address city state country zipcode url company_description page_title meta_keywords meta_description",
-    "users": "lastname phone company",
+    "users": "lastname phone company b_firstname b_lastname b_phone b_address b_address_2 s_firstname s_lastname s_phone s_address"
+    " s_address_2",
     "usergroups": "usergroup",
     "pages": "page link description meta_keywords meta_description page_title",
     "blocks": "name properties content",
@@ -149,6 +150,10 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "company_id": f"{_PEOPLE} vendor_id", "CNPJ": "auth/password_authentication.py cnpj",
         "CPF": "auth/password_authentication.py cpf", "points": "domain/points/ledger.py points",
         "password": "auth/password_authentication.py password_hash",
+        **dict.fromkeys(
+            (f"{prefix}_{name}" for prefix in "bs" for name in ("city", "state", "country", "zipcode")),
+            "domain/purchase/saved_addresses.py is_default_billing",
+        ),
     },
     "usergroups": {
         "type": "domain/people/usergroups.py type", "status": f"{_PROMOTIONS} g.status", "privileges": "auth/privileges.py privileges",

@@ -37,8 +37,9 @@ ORDER_ADDRESSES = {
     for prefix in "bs"
     for name in (["firstname", "lastname", "address", "address_2", "city", "state", "country", "zipcode", "phone"])
 }
-ADDED = {"orders": ORDER_ADDRESSES | {"product_groups", "points_info"}}
+ADDED = {"orders": ORDER_ADDRESSES | {"product_groups", "points_info"}, "users": ORDER_ADDRESSES}
 REMOVED = {
+    "users": {"default_billing_address", "default_shipping_address"},
     "orders": {
         "billing_address",
         "shipping_address",
@@ -47,7 +48,7 @@ REMOVED = {
         "points_spent",
         "points_cents",
         "delivery_time",
-    }
+    },
 }
 
 

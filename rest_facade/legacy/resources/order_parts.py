@@ -123,9 +123,9 @@ LINES_BY_ID = replace(LINES, render=_render_lines_by_id)
 _LINE_1 = ("street", "number")
 _LINE_2 = ("complement", "district")
 _MEMBERS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
-_ADDRESS = f"{{ {' '.join((*_MEMBERS, *_LINE_1, *_LINE_2))} }}"
+ADDRESS = f"{{ {' '.join((*_MEMBERS, *_LINE_1, *_LINE_2))} }}"
 GROUP_IMAGES = "group_lines: items { number picture }"
-ADDRESSES = f"{GROUP_IMAGES} billing_address {_ADDRESS} shipping_address {_ADDRESS}"
+ADDRESSES = f"{GROUP_IMAGES} billing_address {ADDRESS} shipping_address {ADDRESS}"
 
 
 def _address_line(members: tuple[str, str]) -> types.ValueType:
@@ -135,16 +135,18 @@ def _address_line(members: tuple[str, str]) -> types.ValueType:
     return types.ValueType(parse=parse, parse_filter=str, schema=STRING, body_schema=nullable(STRING))
 
 
-def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordField, ...]:
-    """Describe the fields of the billing or shipping address: `b_firstname`, …."""
-    path = f"{kind}_address"
+def address_fields(
+    prefix: str, kind: str, parent_object: str | None = None, path: str = "", *, filterable: bool = True
+) -> tuple[RecordField, ...]:
+    """Describe the fields of the billing or shipping address: `b_firstname`, …; `path` is that of the input."""
+    path = path or f"{kind}_address"
     return (
         *(
             RecordField(
                 f"{prefix}_{name}",
                 replace(types.TEXT, schema=STRING),
                 f"{path}.{name}",
-                f"{kind}_{name}",
+                f"{kind}_{name}" if filterable else None,
                 parent_object=parent_object,
                 source=None,
             )
@@ -155,7 +157,7 @@ def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordFi
                 f"{prefix}_{name}",
                 _address_line(members),
                 path,
-                f"{kind}_{filter_name}",
+                f"{kind}_{filter_name}" if filterable else None,
                 parent_object=parent_object,
                 source=None,
             )
@@ -164,7 +166,8 @@ def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordFi
     )
 
 
-def _flatten_address(record: Record, prefix: str, address: Mapping[str, str] | None) -> None:
+def flatten_address(record: Record, prefix: str, address: Mapping[str, str] | None) -> None:
+    """Add the fields of an address to a record; empty ones without it."""
     members = address or dict.fromkeys((*_MEMBERS, *_LINE_1, *_LINE_2), "")
     for name in _MEMBERS:
         record[f"{prefix}_{name}"] = members[name]
@@ -337,8 +340,8 @@ PRODUCT_GROUPS = types.added(
 
 def complete_order(record: Record) -> None:
     """Flatten the addresses and group the lines by vendor into CS-Cart's product groups."""
-    _flatten_address(record, "b", record.pop("billing_address"))
-    _flatten_address(record, "s", record.pop("shipping_address"))
+    flatten_address(record, "b", record.pop("billing_address"))
+    flatten_address(record, "s", record.pop("shipping_address"))
     record["shipping"] = _render_shipping(record["shipping"], record.pop("delivery_time"), record["shipping_cost"])
     record["product_groups"] = _groups(record, record.pop("group_lines"))
     record["points_info"] = _render_points(record)

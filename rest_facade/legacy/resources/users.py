@@ -18,6 +18,7 @@ from rest_facade.legacy.resource import (
     id_field,
     same_names,
 )
+from rest_facade.legacy.resources.order_parts import ADDRESS, address_fields, flatten_address
 from rest_facade.legacy.value_schemas import WRITTEN_ID
 
 _MEMBERSHIP = types.code(MEMBERSHIP_STATUSES)
@@ -42,6 +43,12 @@ def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
     )
 
 
+def _flatten_addresses(user: Record) -> None:
+    """Move the default addresses into the record, as CS-Cart's profiles have them."""
+    flatten_address(user, "b", user.pop("default_billing_address"))
+    flatten_address(user, "s", user.pop("default_shipping_address"))
+
+
 USERS = Resource(
     path="users",
     privilege_area="users",
@@ -62,11 +69,24 @@ USERS = Resource(
         RecordField("is_root", types.FLAG, filter_name="is_owner"),
         RecordField("points", types.INTEGER, "points", "points"),
     ),
+    detail_fields=(
+        *address_fields("b", "billing", path="default_billing_address", filterable=False),
+        *address_fields("s", "shipping", path="default_shipping_address", filterable=False),
+    ),
+    extra_selection=f"default_billing_address {ADDRESS} default_shipping_address {ADDRESS}",
+    complete=_flatten_addresses,
     # Forms send it back empty.
     input_fields=(RecordField("password", types.optional(types.TEXT), "password"),),
     required=("email", "password"),
     cscart_defaults={"password": None},
-    message_terms={"vendor": "company_id"},
+    message_terms={
+        "vendor": "company_id",
+        **{
+            f"{kind}_address.{name}": f"{kind[0]}_{name}"
+            for kind in ("billing", "shipping")
+            for name in ("state", "phone")
+        },
+    },
     filters=(SEARCH,),
     sorts=dict(
         user_id="ID", id="ID", email="EMAIL", name="NAME", status="STATUS", timestamp="CREATED_AT", date="CREATED_AT"

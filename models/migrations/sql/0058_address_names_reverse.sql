@@ -1,0 +1,1 @@
+ALTER TABLE user_addresses DROP COLUMN lastname;
