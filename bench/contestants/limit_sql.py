@@ -308,6 +308,10 @@ _LEGACY_ORDER = record(
         "user_id": plain("coalesce(t.user_id, 0)"),
         "company_id": plain("coalesce(t.vendor_id, 0)"),
         "status": plain("t.status"),
+        "is_parent_order": constant('"N"'),
+        **dict.fromkeys(("parent_order_id", "issuer_id", "credit_memo_id"), constant('"0"')),
+        "invoice_id": text("coalesce(t.fields_data ->> 'nota_fiscal', '')"),
+        "updated_at": unix("t.updated_at"),
         "total": money("t.total_cents"),
         "subtotal": money("t.subtotal_cents"),
         "shipping_cost": money("t.shipping_cents"),
@@ -343,7 +347,6 @@ _LEGACY_ORDER = record(
         "taxes": _TAXES,
         "payment_info": optional(_PAYMENT_INFO, _RECEIVED, otherwise="{}"),
         "points_info": _POINTS,
-        "is_parent_order": constant('"N"'),
         "lang_code": plain(
             "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = $1 AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')"
         ),
