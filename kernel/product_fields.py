@@ -22,6 +22,7 @@ from kernel.fields import (
     integer,
     name_text,
     one_of,
+    optional_timestamp,
     short_text,
     text,
 )
@@ -34,6 +35,7 @@ _MAX_KEYWORDS = 2_048
 # A path is at the store's own address: `//host` and `/\host`, which browsers read alike, are another host without a scheme.
 _IMAGE_URL = re.compile(r"https?://[^\s/?#]|/(?![/\\])")
 _GTIN = re.compile(r"[0-9]{8}|[0-9]{12,14}")
+_NCM = re.compile(r"[0-9]{8}")
 _EXPECTED_URL = "expected an http or https address"
 
 
@@ -49,6 +51,14 @@ def gtin(value: object) -> object:
         raise InvalidValue(
             f"is {repr_value(value)}; expected a GTIN of 8, 12, 13 or 14 digits, the last one its check digit"
         )
+    return digits
+
+
+def ncm(value: object) -> object:
+    """Read a code of the Nomenclatura Comum do Mercosul, eight digits, dots removed; empty for none."""
+    digits = str(trimmed(value)).replace(".", "")
+    if digits and not _NCM.fullmatch(digits):
+        raise InvalidValue(f"is {repr_value(value)}; expected an NCM of eight digits")
     return digits
 
 
@@ -110,6 +120,15 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "free_shipping": InputField("free_shipping", flag),
     "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
     "max_quantity": InputField("max_quantity", integer(), code="quantity_invalid"),
+    "quantity_step": InputField("quantity_step", integer(), code="quantity_invalid"),
+    "quantity_choices": InputField("quantity_choices", integer(), code="quantity_invalid"),
+    "low_stock_limit": InputField("low_stock_limit", integer(), code="quantity_invalid"),
+    "available_since": InputField("available_since", optional_timestamp),
+    "out_of_stock_action": InputField("out_of_stock_action", one_of("N", "B", "S")),
+    "zero_price_action": InputField("zero_price_action", one_of("R", "P", "A")),
+    "unlimited_download": InputField("unlimited_download", flag),
+    "promo_text": InputField("promo_text", text()),
+    "ncm": InputField("ncm", ncm, code="ncm_invalid"),
     **SEO_FIELDS,
 }
 

@@ -243,6 +243,7 @@ ENUMS: dict[object, ScalarDefinition] = {
         PRODUCT_UNAVAILABLE="The product, or the choice of options, is no longer sold.",
         QUANTITY_TOO_SMALL="The product is sold from a larger quantity on.",
         QUANTITY_TOO_LARGE="The product is sold up to a smaller quantity.",
+        QUANTITY_NOT_IN_STEPS="The product is sold in steps, which the quantity is none of.",
         REQUIRED_PRODUCTS="The product is sold together with others only.",
         COUPON_UNAVAILABLE="The coupon gives nothing any more.",
         COUPON_ALREADY_APPLIED="The cart has another coupon, so this one was not applied.",

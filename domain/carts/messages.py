@@ -19,6 +19,7 @@ ERROR_TEXTS: Mapping[str, str] = {
     "combination_unavailable": "Não existe esta combinação de opções: {names}.",
     "quantity_too_small": "Quantidade abaixo do mínimo: {names}.",
     "quantity_too_large": "Quantidade acima do máximo: {names}.",
+    "quantity_not_in_steps": "Vendido em múltiplos da embalagem: {names}.",
     "payment_unavailable": "A forma de pagamento não está disponível.",
     "shipping_required": "Escolha uma forma de entrega.",
     "coupon_unavailable": "O cupom não está disponível para este carrinho.",

@@ -23,6 +23,7 @@ LESS_AVAILABLE = "LESS_AVAILABLE"
 UNAVAILABLE = "PRODUCT_UNAVAILABLE"
 TOO_FEW = "QUANTITY_TOO_SMALL"
 TOO_MANY = "QUANTITY_TOO_LARGE"
+NOT_IN_STEPS = "QUANTITY_NOT_IN_STEPS"
 REQUIRED_PRODUCTS = "REQUIRED_PRODUCTS"
 COUPON_UNAVAILABLE = "COUPON_UNAVAILABLE"
 COUPON_REFUSED = "COUPON_ALREADY_APPLIED"
@@ -135,5 +136,7 @@ def _warnings_of(item: PricedCartItem, stock: _StockState) -> Iterator[CartWarni
         yield CartWarning(code=TOO_FEW, available_quantity=offer.min_quantity, **about)
     if offer.max_quantity and ordered > offer.max_quantity:
         yield CartWarning(code=TOO_MANY, available_quantity=offer.max_quantity, **about)
+    if not offer.is_in_steps(ordered):
+        yield CartWarning(code=NOT_IN_STEPS, available_quantity=ordered - ordered % offer.quantity_step, **about)
     if offer.required.keys() - stock.ordered.keys():
         yield CartWarning(code=REQUIRED_PRODUCTS, **about)

@@ -195,7 +195,20 @@ PRODUCTS = Entity(
         "order_id": linked_to(
             "order_lines", "product_id", "order_id", "orders", "sold in any of these orders", internal=True
         ),
-        **exact("big_int", "min_quantity", "max_quantity", internal=True),
+        **exact(
+            "big_int",
+            "min_quantity",
+            "max_quantity",
+            "quantity_step",
+            "quantity_choices",
+            "low_stock_limit",
+            internal=True,
+        ),
+        **exact("text", "out_of_stock_action", "zero_price_action", internal=True),
+        **exact("text", "promo_text", internal=True),
+        **exact("text", ncm="exact NCM"),
+        **exact("boolean", "unlimited_download", internal=True),
+        "available_since": exact_second("t.available_since", "available since that second"),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
         **exact("text", gtin="exact GTIN"),
         **exact("big_int", "weight_grams", "length_mm", "width_mm", "height_mm", internal=True),

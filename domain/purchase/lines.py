@@ -58,6 +58,7 @@ class Offer:
     free_shipping: bool
     min_quantity: int
     max_quantity: int
+    quantity_step: int
     is_on_sale: bool
     commission: str | None = None
     commission_type: str | None = None
@@ -73,6 +74,10 @@ class Offer:
     def rate(self) -> Rate:
         """Return the rate of the vendor's commission."""
         return Rate(self.commission or "0", self.commission_type or PERCENTAGE)
+
+    def is_in_steps(self, quantity: int) -> bool:
+        """Return whether a quantity is one of the steps in which the product is sold."""
+        return not self.quantity_step or quantity % self.quantity_step == 0
 
     @property
     def is_tracked(self) -> bool:
@@ -134,9 +139,12 @@ _PROMOTION_COLUMNS = (
     f"{PROMOTIONS.category_paths_sql('p.id')} AS category_paths, {PROMOTIONS.version_sql} AS promotions_version"
 ).replace("{tenant}", "$1")
 
+# The quantities offered, in steps, limit the quantity too.
+_MAX_QUANTITY = """CASE WHEN p.quantity_choices > 0
+        THEN least(nullif(p.max_quantity, 0), p.quantity_choices::bigint * greatest(p.quantity_step, 1)) ELSE p.max_quantity END"""
 # Of a product `p` and its vendor `v`, in the order of `Offer`; parameter 1 is the store.
 OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.price_cents, p.stock, p.tracking, p.weight_grams,
-    p.shipping_freight_cents, p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
+    p.shipping_freight_cents, p.is_edp, p.free_shipping, p.min_quantity, {_MAX_QUANTITY}, p.quantity_step,
     {of_row(OPEN, "p")} AS is_on_sale, v.commission, v.commission_type,
     ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
     {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
@@ -267,6 +275,8 @@ def reject_unsaleable(lines: Sequence[PricedLine], *, existing: Iterable[int] = 
             raise _unsaleable_error("quantity_too_small", f"sold from {offer.min_quantity} units on", [offer])
         if offer.max_quantity and quantity > offer.max_quantity:
             raise _unsaleable_error("quantity_too_large", f"sold up to {offer.max_quantity} units", [offer])
+        if not offer.is_in_steps(quantity):
+            raise _unsaleable_error("quantity_not_in_steps", f"sold in steps of {offer.quantity_step} units", [offer])
 
 
 def _reject_without_required(offers: Mapping[int, Offer]) -> None:

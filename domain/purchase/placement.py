@@ -124,8 +124,9 @@ async def place_order(
 
     Raises ValidationFailed for invalid input and missing references, and RuleViolation with the reasons
     `product_unavailable`, `required_products`, `option_exception`, `combination_unavailable`, `quantity_too_small`,
-    `quantity_too_large`, `out_of_stock`, `payment_unavailable`, `shipping_unavailable`, `coupon_unavailable`, `points_unavailable`,
-    `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed with the text of docs/reference/legacy.md#errors).
+    `quantity_too_large`, `quantity_not_in_steps`, `out_of_stock`, `payment_unavailable`, `shipping_unavailable`, `coupon_unavailable`,
+    `points_unavailable`, `order_limit_exceeded`, `shipping_required` (legacy:
+    ValidationFailed with the text of docs/reference/legacy.md#errors).
     """
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
     _check_draft(scope, draft, has_lines=bool(loaded or draft.lines))

@@ -79,6 +79,7 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         free_shipping=line["free_shipping"],
         min_quantity=0,
         max_quantity=0,
+        quantity_step=0,
         is_on_sale=True,
         commission=line["commission"],
         commission_type=line["commission_type"],

@@ -356,6 +356,16 @@ def _unix_to_rfc3339(text: str) -> str:
     return format_rfc3339(parse_unix(text))
 
 
+def parse_optional_time(value: Any, label: str) -> str | None:
+    """Parse Unix seconds; 0, null and the empty text mean none."""
+    if value in (None, "", 0, "0") and not isinstance(value, bool):
+        return None
+    try:
+        return _unix_to_rfc3339(str(value) if isinstance(value, int) else value)
+    except (InvalidValue, TypeError, ValueError) as error:
+        raise unexpected(label, value, "Unix seconds") from error
+
+
 UNIX_TIME = ValueType(render=str, parse_filter=_unix_to_rfc3339, schema=schemas.UNIX_TIME)
 
 
@@ -366,6 +376,10 @@ def iso_datetime(text: str) -> datetime:
         return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidValue(f"the time is {repr_value(text)}; expected ISO 8601") from error
+
+
+OPTIONAL_TIME = replace(UNIX_TIME, parse=parse_optional_time, body_schema=schemas.TIME_INPUT)
+"""A writable time, 0 for none."""
 
 
 def _iso_to_rfc3339(text: str) -> str:

@@ -68,7 +68,8 @@ class CartItemWarningObject:
     message: str = output_field("The text for the customer, in Portuguese.")
     quantity: BigInt | None = output_field("The units wanted.")
     available_quantity: BigInt | None = output_field(
-        "The units in stock; for `QUANTITY_TOO_SMALL` and `QUANTITY_TOO_LARGE` the least and the most that are sold."
+        "The units in stock; for `QUANTITY_TOO_SMALL` and `QUANTITY_TOO_LARGE` the least and the most that are sold, for"
+        " `QUANTITY_NOT_IN_STEPS` the step below."
     )
     previous_price_cents: BigInt | None = output_field("The unit price when the line was added, in cents.")
     price_cents: BigInt | None = output_field("The unit price now, in cents.")

@@ -249,6 +249,30 @@ class ProductObject:
     free_shipping: bool = column(description="Whether the product ships for free.")
     min_quantity: int = column(description="The minimum quantity per order; 0 for no limit.")
     max_quantity: int = column(description="The maximum quantity per order; 0 for no limit.")
+    quantity_step: int = column(description="The quantity per order is a multiple of it; 0 for any quantity.")
+    quantity_choices: int = column(
+        description="The number of quantities offered, in steps from the first; it limits the quantity per order. 0 for no limit."
+    )
+    low_stock_limit: int = column(
+        description="The stock that another system warns of; the store's setting `low_stock_at` decides here."
+    )
+    available_since: DateTime | None = column(description="From when another system sells it; for storefronts to show.")
+    available_since_unix: BigInt = computed(
+        "coalesce(floor(extract(epoch from t.available_since))::bigint, 0)",
+        "From when it is available, in Unix seconds; 0 if not set.",
+        internal=True,
+    )
+    out_of_stock_action: str = column(
+        description="What another system does when it is out of stock: `N` nothing, `B` sell in advance, `S` offer a notification."
+    )
+    zero_price_action: str = column(
+        description="What another system does at a price of zero: `R` refuse, `P` permit, `A` ask the customer for a price."
+    )
+    unlimited_download: bool = column(
+        description="Whether its files may be downloaded without a limit, for storefronts."
+    )
+    promo_text: str = column(description="A promotional text, unsanitized HTML.")
+    ncm: str = column(description="The NCM, eight digits; empty if not set.")
     category_id: ID | None = column(referenced("categories", "category_id"), "The main category.")
     category_number: BigInt = legacy_number("category_id", "the main category")
     vendor_number: BigInt = legacy_number("vendor_id", "the vendor")

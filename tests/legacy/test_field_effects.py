@@ -20,7 +20,7 @@ REFERENCE = (ROOT / "docs/reference/legacy.md").read_text()
 
 CONTENT: Mapping[str, str] = {
     "products": "product product_code short_description full_description main_pair image_pairs page_title meta_keywords meta_description"
-    " gtin",
+    " gtin ncm promo_text",
     "categories": "category description page_title meta_keywords meta_description",
     "features": "description",
     "options": "option_name description main_pair",
@@ -68,7 +68,8 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "category_ids": f"{_PROMOTIONS} product_categories",
         "main_category": f"{_PRODUCTS} category", "weight": f"{_LINES} weight_grams", **_FREIGHT, "is_edp": f"{_LINES} is_edp",
         "free_shipping": f"{_LINES} ships_free", "tracking": f"{_LINES} tracking", "min_qty": f"{_LINES} min_quantity",
-        "max_qty": f"{_LINES} max_quantity", "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
+        "max_qty": f"{_LINES} max_quantity", "qty_step": f"{_LINES} quantity_step", "list_qty_count": f"{_LINES} quantity_choices",
+        "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
         "product_features": "domain/promotions/facts.py feature_values",
     },
     "categories": {

@@ -57,6 +57,16 @@ PRODUCTS = Resource(
         RecordField("tracking", types.choice("B", "D", O="B"), "tracking", "tracking"),
         RecordField("min_qty", types.INTEGER, "min_quantity", "min_quantity"),
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
+        RecordField("qty_step", types.INTEGER, "quantity_step", "quantity_step"),
+        RecordField("list_qty_count", types.INTEGER, "quantity_choices", "quantity_choices"),
+        RecordField("low_avail_limit", types.INTEGER, "low_stock_limit", "low_stock_limit"),
+        RecordField(
+            "avail_since", types.OPTIONAL_TIME, "available_since", "available_since", source="available_since_unix"
+        ),
+        RecordField("out_of_stock_actions", types.choice("N", "B", "S"), "out_of_stock_action", "out_of_stock_action"),
+        RecordField("zero_price_action", types.choice("R", "P", "A"), "zero_price_action", "zero_price_action"),
+        RecordField("unlimited_download", types.FLAG, "unlimited_download", "unlimited_download"),
+        *same_names(types.TEXT, "promo_text", "ncm"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         # CS-Cart's comma-separated numbers: 0, since products are for all customers.
         RecordField("usergroup_ids", replace(types.TEXT, schema=STRING), constant="0"),
