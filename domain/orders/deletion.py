@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from domain import events
+from domain.ledger.entries import write_order_entries
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.transitions import CANCELLED
@@ -48,6 +49,8 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
         if not is_kept:
             await execute(_SOFT_DELETE, scope.store.id, locked.id, scope.now)
             await audit.record(scope, "order.deleted", "order", locked.public_id)
+            if locked.paid_cents:  # and refunded: the ledger is queued for what is removed too
+                await write_order_entries(scope, locked.id)
         if transition is not None:
             await events.emit_order_updated(scope, locked.id, previous_status=locked.status, cancelled=True)
         elif not is_kept:
@@ -59,3 +62,4 @@ async def restore_order(scope: Scope, locked: LockedOrder) -> None:
     """Let a locked order that was removed appear again, cancelled as it is: its money has to be found."""
     await execute(_RESTORE, scope.store.id, locked.id, scope.now)
     await audit.record(scope, "order.restored", "order", locked.public_id)
+    await write_order_entries(scope, locked.id)

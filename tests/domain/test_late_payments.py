@@ -70,6 +70,7 @@ async def test_a_payment_of_an_order_that_was_removed_brings_it_back_cancelled(k
     record = await kit.record("orders", order.id)
     assert (record["deleted_at"], record["status"], record["paid_cents"]) == (None, "I", 1_000)
     assert (await kit.record("payments", payment["id"]))["status"] == "PAID"
+    assert await kit.rows("SELECT order_id FROM ledger_queue WHERE tenant_id = $1") == []
     assert (await kit.value(UNAPPLIED, order.id), await notified(kit)) == (
         1_000,
         [f"Pedido nº {order.id}: R$ 10,00 a devolver"],

@@ -149,6 +149,14 @@ async def test_a_deleted_order_leaves_no_vendor_anything(kit):
     assert sum((await sums(kit, order.id)).values()) == 0
 
 
+async def test_a_deleted_order_that_was_refunded_leaves_nothing_to_the_job(kit):
+    _, _, order = await two_vendors(kit)
+    await record_payment(kit.scope, order.id, 9_000)
+    await refund(kit, order.id, 9_000)
+    assert (await delete_order(kit.scope, order.id)).hidden
+    assert await kit.rows(QUEUE) == []
+
+
 async def test_writing_takes_two_statements_whatever_the_number_of_lines(kit):
     counts = []
     for lines in (1, 12):
