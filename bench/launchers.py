@@ -46,6 +46,7 @@ def vitrine(
         "VITRINE_BASE_URL": f"http://localhost:{port}",
         "VITRINE_IP_RATE": "1000000000",
         "VITRINE_LEGACY_RATE": "1000000000",
+        "VITRINE_SANDBOX_PAYMENTS": "1",
         **(settings or {}),
     }
     if profile is not None:

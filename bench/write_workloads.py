@@ -34,6 +34,7 @@ _SET_STATUS = (
     "mutation SetStatus($id: ID!, $status: OrderStatus!)"
     " { order_set_status(id: $id, status: $status) { id number status total_cents } }"
 )
+_PAY = "mutation Pay($id: ID!) { payment_create(order_id: $id, kind: PIX) { id status amount_cents } }"
 _SET_STOCK = (
     "mutation SetStock($id: ID!, $stock: BigInt!) { product_update(id: $id, input: { stock: $stock }) { id stock } }"
 )
@@ -157,6 +158,19 @@ def _has_changed(response: Any) -> Any:
     assert order["id"]
     assert order["number"] > 0
     return order["status"]
+
+
+def _payments(data: RequestData, contestant: int) -> list[dict[str, Any]]:
+    """Return payments of every second open order."""
+    return [{"id": data.order(n)} for n in range(3 + 3 * contestant, data.size.orders + 1, 6)]
+
+
+def _has_payment(response: Any) -> Any:
+    """Return the status of the payment: the orders differ between contestants."""
+    payment = response["data"]["payment_create"]
+    assert payment["id"]
+    assert payment["amount_cents"] > 0
+    return payment["status"]
 
 
 # --- Products ----------------------------------------------------------------------------------------------------------------
@@ -284,6 +298,13 @@ WRITES: tuple[Workload, ...] = (
         _total_of_order,
         writes=True,
         connections=BUYERS,
+    ),
+    Workload(
+        "W8",
+        "pay an order by Pix, what the gateway sandbox writes included",
+        _mutations("/w8", _PAY, _payments),
+        _has_payment,
+        writes=True,
     ),
     Workload(
         "A1",

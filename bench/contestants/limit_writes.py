@@ -56,4 +56,12 @@ WRITES: Mapping[str, Write] = {
         ),
         lambda body: (orjson.dumps(body["rows"]).decode(),),
     ),
+    "W8": Write(
+        _respond(
+            "payment_create",
+            "create_payment($1::uuid)",
+            "json_build_object('id', o.public_id, 'status', o.status, 'amount_cents', o.amount_cents)",
+        ),
+        lambda body: (body["id"],),
+    ),
 }

@@ -53,9 +53,9 @@ SELECT s, md5('image ' || s || ' ' || n || ' ' || i)::uuid, (s - 1) * $3 + n,
 FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $3::bigint) n, generate_series(0, 1) i;
 
 -- name: payment_methods
-INSERT INTO payment_methods (tenant_id, id, public_id, name, processor)
+INSERT INTO payment_methods (tenant_id, id, public_id, name, processor, kind)
 OVERRIDING SYSTEM VALUE
-SELECT s, s, md5('payment method ' || s)::uuid, 'Pix', 'pix' FROM generate_series($1::bigint, $2::bigint) s;
+SELECT s, s, md5('payment method ' || s)::uuid, 'Pix', 'sandbox', 'PIX' FROM generate_series($1::bigint, $2::bigint) s;
 
 -- name: shipping_methods
 INSERT INTO shipping_methods (tenant_id, id, public_id, name, base_cents, delivery_time)
