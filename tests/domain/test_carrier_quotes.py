@@ -241,6 +241,19 @@ async def test_slow_carriers_delay_a_cart_by_no_more_than_the_deadline(kit, carr
     assert source.DEADLINE_SECONDS < 4
 
 
+async def test_three_sources_take_no_longer_than_the_slowest_of_them(kit, carriers):
+    carriers.seconds = 0.6
+    shop = await Shop(kit, carriers).open()
+    await kit.shipping(rate_source="frenet", rate_params=carriers.frenet_params())
+    elsewhere = carriers.melhor_envio_params(origin_zipcode="20040002")
+    await kit.shipping(rate_source="melhor_envio", rate_params=elsewhere)
+    started = time.monotonic()
+    assert len(await shop.options()) == 3
+    elapsed = time.monotonic() - started
+    assert len(carriers.requests) == 3
+    assert 0.6 <= elapsed < 1.2, "two of them one after the other take longer"
+
+
 async def test_what_no_carrier_delivers_is_left_out_without_a_notification(kit, carriers):
     carriers.melhor_envio = [{"id": 1, "name": "PAC", "error": "Fora de área"}]
     shop = await Shop(kit, carriers).open(base_cents=1_900)
