@@ -186,8 +186,5 @@ NOT_RACED: Mapping[str, str] = {
     "combination_batch_create": "adds stock that no order refers to",
     "payout_mark_paid": "changes the payout alone",
     "payment_report": "settles a payment as a notification does, of an app's gateway",
-    "cart_items_add": "as cart_item_add, with several lines",
-    "cart_items_update": "as cart_item_update, with several lines",
-    "cart_items_remove": "as cart_item_remove, with several lines",
     "combination_delete": "as product_delete: orders keep their lines",
 }
