@@ -86,7 +86,9 @@ async def settle(scope: Scope, payment: ChargedPayment, state: ChargeState, atte
     `attempts` is how often the gateway was asked about a payment that is still live.
     """
     system = replace(scope, actor=SYSTEM, now=now())
-    await retry_conflicts(partial(_settle, system, payment.public_id, payment.order_id, state, attempts))
+    # Some milliseconds of computing, for which neither the order nor other requests wait.
+    picture = "" if state.pix is None else await asyncio.to_thread(qr_svg, state.pix.code)
+    await retry_conflicts(partial(_settle, system, payment.public_id, payment.order_id, state, attempts, picture))
 
 
 async def end(scope: Scope, payment: ChargedPayment, status: PaymentStatus, failure: dict[str, str] | None) -> None:
@@ -110,13 +112,15 @@ def next_question(at: datetime, attempts: int, expires_at: datetime | None) -> d
     return min(times, default=at + timedelta(days=1))
 
 
-async def _settle(scope: Scope, payment_id: UUID, order_id: int, state: ChargeState, attempts: int) -> None:
+async def _settle(
+    scope: Scope, payment_id: UUID, order_id: int, state: ChargeState, attempts: int, picture: str
+) -> None:
     async with transaction(scope):
         locked = await lock_order(scope, order_id, may_be_removed=True)
         [payment] = await find_charged_payments(scope, (), payment_id)
         _reject_contradiction(payment, state)
         adopted = await fetchval(_ADOPT, scope.store.id, order_id, state.charge_id)
-        await _save(scope, payment, state, adopted)
+        await _save(scope, payment, state, adopted, picture)
         for news in _news(payment, state, locked.public_id):
             await apply_notification(scope, news, force=False, reason=f"gateway: {news.event_type}")
         if state.status in LIVE and payment.status in LIVE:
@@ -169,8 +173,8 @@ def _reject_contradiction(payment: ChargedPayment, state: ChargeState) -> None:
     raise GatewayUnanswered("it answered about another charge, amount or currency")
 
 
-async def _save(scope: Scope, payment: ChargedPayment, state: ChargeState, adopted: int) -> None:
-    pix = None if state.pix is None else {**asdict(state.pix), "qr_svg": qr_svg(state.pix.code)}
+async def _save(scope: Scope, payment: ChargedPayment, state: ChargeState, adopted: int, picture: str) -> None:
+    pix = None if state.pix is None else {**asdict(state.pix), "qr_svg": picture}
     await execute(
         _SAVE,
         scope.store.id,
