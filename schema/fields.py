@@ -100,7 +100,7 @@ class RelationSource:
 
 @dataclass(frozen=True)
 class CalculatedSource:
-    """An object calculated for all rows at once from a value of each; `calculate(scope, values, **arguments)` returns one for each."""
+    """A text or object calculated for all rows at once from a value of each: `calculate(scope, values, **arguments)` returns those."""
 
     sql: ColumnSql
     calculate: Callable[..., Awaitable[list[Any]]]
@@ -224,10 +224,10 @@ def calculated(
     arguments: Sequence[StrawberryArgument] = (),
     guard: Access | None = None,
 ) -> Any:
-    """Declare a field that Python calculates for all rows of a list at once.
+    """Declare a field that Python calculates for all rows of a list at once: a text of a text, or an object.
 
-    `calculate` returns `Row`s of plain values and further `Row`s, without resolvers of their own. In place of a result there may be a
-    `DomainError` where the field is nullable.
+    `calculate` returns a text for each value, or `Row`s of plain values and further `Row`s, without resolvers of their own. An
+    object must be nullable: in place of it there may be a `DomainError`.
     """
     declared = _field(CalculatedSource(sql, calculate, guard), description, guard, False)
     declared.arguments = list(arguments)

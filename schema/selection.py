@@ -177,9 +177,11 @@ class _FieldCollector:
                 fields.append(self._relation(key, field, source, group))
             elif isinstance(source, CalculatedSource):
                 calculate: Calculation = partial(source.calculate, **self._arguments(field, group[0]))
-                if self._by_response_key:
+                is_object = isinstance(target, GraphQLObjectType)
+                if is_object and self._by_response_key:
                     calculate = partial(_calculate_response, calculate, _builder(self._result_shape(target, group)))
-                fields.append(ScalarField(key, source.sql, "python", source.guard, calculate=calculate))
+                value_type = "python" if is_object else "text"
+                fields.append(ScalarField(key, source.sql, value_type, source.guard, calculate=calculate))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
                 assert isinstance(target, GraphQLObjectType)

@@ -200,11 +200,11 @@ class RecordReader:
         if field.value_type == "python" and field.calculate is None:
             raise NotCompiled
         position = self._statement.add_scalar(field, alias)
+        if field.has_any_size:
+            self._sized.append(position)
         if field.calculate is not None:
             self._calculations.append((field.calculate, position))
             return f"x{len(self._calculations) - 1}(a{position})"
-        if field.has_any_size:
-            self._sized.append(position)
         value = f"a{position}"
         if field.requires_value:
             value = f"required({value})"

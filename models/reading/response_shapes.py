@@ -24,8 +24,8 @@ class ScalarField:
 
     The value types are `plain` (numbers, booleans, codes), `text` (lists too), `id`, `time`, `json`, `role`, and `python`, which only the
     executor serializes. `requires_value` when null would be an error that neither the database nor the declaration rules out.
-    `calculate` turns the values of all rows of a level into those of the response (value type `python`): into rows of results for the
-    executor, into what the response contains for compiled reads.
+    `calculate` turns the values of all rows of a level into those of the response (value type `python` or `text`): into texts, or into rows
+    of results for the executor and what the response contains for compiled reads.
     """
 
     key: str

@@ -48,6 +48,7 @@ from schema.filters import build_filter_input, build_sort_enum
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, BigInt, DateTime
+from schema.types.descriptions import description_text
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.media import ImageInput, ImageRecordObject, image_relation, with_files, with_image_fields
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject, ProductImageInput
@@ -73,6 +74,7 @@ class CategoryObject:
     name: str = column(description="The name.")
     slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
+    description_text: str = description_text()
     image: CategoryImageObject | None = image_relation("categories")
     status: CategoryStatus = column(description="The status code.")
     position: int = column(description="The sort position among sibling categories, lowest first.")
@@ -220,6 +222,7 @@ class ProductObject:
     sku: str = column(description="The stock-keeping unit (SKU); empty if not set.")
     slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
+    description_text: str = description_text()
     short_description: str = column(description="The short description.")
     status: ProductStatus = column(description="The status code.")
     price_cents: BigInt = column(description="The price, in cents.")

@@ -10,6 +10,7 @@ from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.fields import column, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.descriptions import description_text
 from schema.types.marketplace import VendorObject
 from schema.types.media import ImageInput, ImageObject, image_relation
 from schema.types.seo import with_seo
@@ -46,6 +47,7 @@ class PageObject:
     type: PageType = column(description="The type.")
     link: str = column(description="The target URL of a page of type `L`.")
     description: str = column(description="The content as unsanitized HTML.")
+    description_text: str = description_text()
     seo_title: str = column(description="The title for search engines.", deprecated="Use `page_title`.")
     position: int = column(description="The sort position among sibling pages.")
     status: SwitchStatus = column(description="The status code.")

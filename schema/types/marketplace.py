@@ -25,6 +25,7 @@ from schema.fields import column, computed, entity_type, referenced, relation, u
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.descriptions import description_text
 from schema.types.ledger import VendorBalanceObject, vendor_balance
 from schema.types.media import ImageInput, ImageObject, image_relation, with_files
 from schema.types.references import Product, User
@@ -67,6 +68,7 @@ class VendorObject:
     )
     review_count: BigInt = computed(REVIEW_COUNT, "The number of published reviews of the vendor's products.")
     description: str = column(description="The description as unsanitized HTML.")
+    description_text: str = description_text()
     image: ImageObject | None = image_relation("vendors", "The logo.")
     banner: ImageObject | None = relation(
         ToMany("t.vendor_id", "t.id", through=with_files("vendor_banners")),

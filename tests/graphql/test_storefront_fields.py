@@ -144,6 +144,19 @@ async def test_every_record_with_a_page_has_texts_for_search_engines(sample: Sam
     assert (await read(sample, text, id=record.id))[name]["seo"] == seo | {"title": "Louça"}
 
 
+@pytest.mark.parametrize("model", [Category, Page, Vendor, Product])
+@pytest.mark.parametrize("is_long", [False, True])
+async def test_descriptions_are_shown_as_plain_text(sample: SampleStore, model: Any, is_long: bool) -> None:
+    columns = {"lang_code": "pt"} if model is Page else {"price_cents": 1} if model is Product else {}
+    text = "palavra " * 20_000 if is_long else "&Aacute;gata"
+    html = f"<p>{text}</p><script>x</script><p>azul</p>"
+    record = await sample.add(model, name="Bule", slug="bule-novo", description=html, **columns)
+    name = model.__name__.lower()
+    query = f"query($id: ID!) {{ {name}(id: $id) {{ description plain: description_text }} }}"
+    shown = f"{text.strip()}\nazul" if is_long else "Ágata\nazul"
+    assert (await read(sample, query, id=record.id))[name] == {"description": html, "plain": shown}
+
+
 async def test_the_title_of_a_page_may_be_written_by_its_earlier_name(sample: SampleStore) -> None:
     text = "mutation($input: PageInput!) { page_create(input: $input) { seo_title page_title } }"
     for name in ("seo_title", "page_title"):
