@@ -41,8 +41,8 @@ async def count_attempt(scope: Scope, purpose: str) -> None:
     """Count an attempt of the caller's address, whatever its result and store; raise `RateLimited` for the sixth in a minute.
 
     Each `purpose` has its own count: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`, `email_resend`,
-    `register`, `newsletter_subscribe`, `vendor_signup`, `vendor_profile`, `sign_in_key`, `sign_in_key_create`. Every operation of a
-    GraphQL document counts.
+    `register`, `newsletter_subscribe`, `stock_notice_request`, `vendor_signup`, `vendor_profile`, `sign_in_key`, `sign_in_key_create`.
+    Every operation of a GraphQL document counts.
     """
     async with database.separate_transaction(scope):
         await _count(scope.client_ip, purpose, scope.now)

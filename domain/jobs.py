@@ -26,6 +26,7 @@ from domain.media import usage
 from domain.orders import expiry
 from domain.payments import pending as payments
 from domain.payments import refunds
+from domain.people import stock_notices
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
@@ -213,6 +214,9 @@ _STORES_WITH_STOCK_CHANGES = """
     select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
 """
 _STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
+_STORES_WITH_STOCK_NOTICES = """
+    select * from tenants t where created_at <= $1 and exists (select from stock_notices n where n.tenant_id = t.id) order by id
+"""
 _STORES_WITH_LEDGER_QUEUE = """
     select * from tenants t where created_at <= $1 and exists (select from ledger_queue q where q.tenant_id = t.id) order by id
 """
@@ -248,6 +252,7 @@ emit_cart_updates = _in_batches("emit_cart_updates", cart_events.emit_due, 1_000
 emit_abandoned_carts = _in_batches("emit_abandoned_carts", cart_events.emit_abandoned, 1_000)
 emit_stock_changes = _in_batches("emit_stock_changes", stock.emit_changes, 1_000)
 write_ledgers = _in_batches("write_ledgers", reconciliation.write_queued, 200)
+send_stock_notices = _in_batches("send_stock_notices", stock_notices.send_notices, 500)
 write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 100)
 # Those that were stored but not processed, because the process died or applying them failed.
 apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
@@ -304,6 +309,7 @@ _PERIODIC: tuple[Job, ...] = (
     Job("apply_notifications", timedelta(seconds=30), for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications)),
     Job("settle_payments", timedelta(seconds=5), for_each_store(_STORES_WITH_DUE_PAYMENTS, settle_payments)),
     Job("write_order_mails", timedelta(seconds=2), for_each_store(_STORES_WITH_ORDER_MAILS, write_order_mails)),
+    Job("send_stock_notices", timedelta(minutes=1), for_each_store(_STORES_WITH_STOCK_NOTICES, send_stock_notices)),
     Job("write_ledgers", timedelta(seconds=10), for_each_store(_STORES_WITH_LEDGER_QUEUE, write_ledgers)),
     Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
     Job("emit_cart_updates", timedelta(seconds=5), for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates)),

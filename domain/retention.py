@@ -58,6 +58,7 @@ RULES = (
     Rule("legacy_tokens", "t.expires_at <= {0}"),
     Rule("sign_in_challenges", "t.expires_at <= {0}"),
     Rule("mailed_tokens", "t.expires_at <= {0}"),
+    Rule("stock_notices", "t.created_at < {0}", after=timedelta(days=365)),
     # Workers price carts by the last quote, however old.
     Rule("carrier_quotes", "t.expires_at < {0}", after=timedelta(days=1)),
     Rule("idempotency_claims", "t.claimed_at < {0}", after=idempotency.RETENTION),

@@ -8,12 +8,13 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.people import newsletter, outreach
+from domain.people import newsletter, outreach, stock_notices
 from models.reading.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_fields
 from schema.fields import root_field
+from schema.scalars import ID
 from schema.types.outreach import (
     CallRequestInput,
     CallRequestObject,
@@ -71,6 +72,34 @@ class NewsletterMutations:
         return _acknowledge(newsletter.CANCELLED)
 
 
+@strawberry.type
+class StockNoticeMutations:
+    """Mutations of notices that a product can be bought again."""
+
+    @root_field(_SHOPPERS)
+    async def stock_notice_request(
+        self, info: Info, email: str, product_id: ID, combination_id: ID | None = None
+    ) -> AcknowledgementObject | None:
+        """Mail a token to an address, which gets one more mail when a product that can't be bought now is back, after
+        `stock_notice_confirm`. The response is the same for addresses that wait for it already, to which nothing is sent.
+        """
+        values = {"email": email, "product": product_id, "combination": combination_id}
+        await stock_notices.request_notice(info.context.scope, values)
+        return _acknowledge(stock_notices.REQUESTED)
+
+    @root_field(_SHOPPERS)
+    async def stock_notice_confirm(self, info: Info, token: str) -> AcknowledgementObject | None:
+        """Confirm the notice that a token was mailed for."""
+        await stock_notices.confirm_notice(info.context.scope, token)
+        return _acknowledge(stock_notices.CONFIRMED)
+
+    @root_field(_SHOPPERS)
+    async def stock_notice_cancel(self, info: Info, token: str) -> AcknowledgementObject | None:
+        """Cancel the notice that a token was mailed for."""
+        await stock_notices.cancel_notice(info.context.scope, token)
+        return _acknowledge(stock_notices.CANCELLED)
+
+
 def _acknowledge(message: str) -> Any:
     return Row(message=message)
 
@@ -82,6 +111,7 @@ QUERIES = (
 MUTATIONS = (
     OutreachMutations,
     NewsletterMutations,
+    StockNoticeMutations,
     build_entity_mutations(
         SubscriberObject,
         SubscriberInput,

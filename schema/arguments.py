@@ -18,6 +18,7 @@ _BY_NAME: Mapping[str, str] = {
     "cart_id": "The ID of the cart.",
     "client_id": "The client ID of the app.",
     "client_secret": "The current client secret.",
+    "combination_id": "The ID of the combination.",
     "code": "The code of the authenticator app, or a recovery code.",
     "code_challenge": "The PKCE challenge (S256).",
     "created_before": "Only records created before this time.",

@@ -93,6 +93,18 @@ async def is_over_hourly_limit(scope: Scope, mail_type: MailType, user_id: int |
     return sent >= MAX_PER_HOUR
 
 
+async def is_over_hourly_limit_of_address(scope: Scope, mail_type: MailType, email: str) -> bool:
+    """Return the same of an address without an account; the caller must hold `lock_address` too."""
+    sent: int = await database.fetchval(
+        "select count(*) from mails where tenant_id = $1 and recipient = $2 and kind = $3 and created_at > $4",
+        scope.store.id,
+        email,
+        mail_type.value,
+        scope.now - timedelta(hours=1),
+    )
+    return sent >= MAX_PER_HOUR
+
+
 async def lock_address(scope: Scope, email: str) -> None:
     """Serialize transactions that mail the address, whether or not an account has it."""
     await database.execute(

@@ -37,6 +37,8 @@ class MailType(StrEnum):
     COUPON = "coupon"
     NEWSLETTER_CONFIRM = "newsletter_confirm"
     NEWSLETTER_CANCEL = "newsletter_cancel"
+    STOCK_NOTICE_CONFIRM = "stock_notice_confirm"
+    STOCK_NOTICE = "stock_notice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +335,33 @@ Para deixar de receber, a qualquer momento, use:
 {token}
 
 Guarde esta mensagem.
+""",
+    ),
+    MailType.STOCK_NOTICE_CONFIRM: MailTemplate(
+        "Confirme o seu aviso de {store}",
+        """Olá!
+
+Alguém pediu para este e-mail ser avisado quando este produto voltar a {store}:
+
+    {product}
+
+Se foi você, confirme com:
+
+{token}
+
+O código vale por 48 horas, e depois dele também cancela o aviso. Se não foi você, ignore esta mensagem: nada será enviado.
+""",
+        timedelta(hours=48),
+    ),
+    MailType.STOCK_NOTICE: MailTemplate(
+        "De volta em {store}: {product}",
+        """Olá!
+
+O produto que você esperava já pode ser comprado em {store}:
+
+    {product}
+
+Este aviso é enviado uma só vez. As unidades não ficam reservadas.
 """,
     ),
 }

@@ -6,20 +6,12 @@ done for them are the same for subscribed and other addresses, for which mails a
 
 from __future__ import annotations
 
-import binascii
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from datetime import timedelta
-from typing import Any
-
 from auth import lockout
-from auth.secrets import DecryptionError, decrypt, encrypt
 from domain.content.languages import read_language
 from domain.mails import outbox
 from domain.mails.outbox import Recipient
-from domain.mails.texts import TEMPLATES, MailType
-from domain.people import outreach
-from kernel.errors import ValidationFailed
+from domain.mails.texts import MailType
+from domain.people import outreach, sealed_tokens
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
 from models import audit
@@ -30,13 +22,10 @@ CONFIRMED = "subscribed"
 CANCELLED = "unsubscribed"
 
 _CONFIRM, _CANCEL = "newsletter_confirm", "newsletter_cancel"
-_MAX_TOKEN = 2_000
-_HOUR = timedelta(hours=1)
 
 _IS_SUBSCRIBED = """
 SELECT EXISTS (SELECT FROM subscribers WHERE tenant_id = $1 AND email = $2 AND status = 'A' AND deleted_at IS NULL)
 """
-_MAILS = "SELECT count(*) FROM mails WHERE tenant_id = $1 AND recipient = $2 AND kind = $3 AND created_at > $4"
 _RESUME = "UPDATE subscribers SET status = 'A', updated_at = $3 WHERE tenant_id = $1 AND id = $2 AND status <> 'A'"
 _END = """
 UPDATE subscribers SET status = 'D', updated_at = $3 WHERE tenant_id = $1 AND email = $2 AND status = 'A' AND deleted_at IS NULL
@@ -55,10 +44,9 @@ async def request_subscription(scope: Scope, values: InputValues) -> None:
     async with transaction(scope):
         await outbox.lock_address(scope, email)
         is_subscribed = await fetchval(_IS_SUBSCRIBED, scope.store.id, email)
-        mails = await fetchval(_MAILS, scope.store.id, email, MailType.NEWSLETTER_CONFIRM.value, scope.now - _HOUR)
-        to = None if is_subscribed or mails >= outbox.MAX_PER_HOUR else Recipient(None, email, email)
-        expires_at = scope.now + TEMPLATES[MailType.NEWSLETTER_CONFIRM].lifetime
-        token = _write_token(scope, _CONFIRM, {"email": email, **language, "expires": int(expires_at.timestamp())})
+        is_over = await outbox.is_over_hourly_limit_of_address(scope, MailType.NEWSLETTER_CONFIRM, email)
+        to = None if is_subscribed or is_over else Recipient(None, email, email)
+        token = sealed_tokens.write(scope, _CONFIRM, {"email": email, **language}, sealed_tokens.LIFETIME)
         await outbox.queue_mail(scope, MailType.NEWSLETTER_CONFIRM, to, token)
 
 
@@ -67,9 +55,8 @@ async def confirm_subscription(scope: Scope, token: str) -> None:
 
     Raises ValidationFailed (`token_invalid`).
     """
-    data = _read_token(scope, _CONFIRM, token)
-    if data["expires"] < scope.now.timestamp():
-        raise _invalid()
+    data = sealed_tokens.read(scope, _CONFIRM, token)
+    sealed_tokens.check_time(scope, data)
     email = data["email"]
     async with transaction(scope):
         await outbox.lock_address(scope, email)
@@ -78,34 +65,14 @@ async def confirm_subscription(scope: Scope, token: str) -> None:
         subscriber_id, existed = await outreach.subscribe(scope, {**data, "status": "A"})
         if existed and await execute(_RESUME, scope.store.id, subscriber_id, scope.now):
             await audit.record(scope, "subscriber.updated", "subscriber", subscriber_id, {"fields": ["status"]})
-        end = _write_token(scope, _CANCEL, {"email": email})
+        end = sealed_tokens.write(scope, _CANCEL, {"email": email})
         await outbox.queue_mail(scope, MailType.NEWSLETTER_CANCEL, Recipient(None, email, email), end)
 
 
 async def cancel_subscription(scope: Scope, token: str) -> None:
     """End the subscription of a mailed token's address, if there is one; raises ValidationFailed (`token_invalid`)."""
-    data = _read_token(scope, _CANCEL, token)
+    data = sealed_tokens.read(scope, _CANCEL, token)
     async with transaction(scope):
         public_id = await fetchval(_END, scope.store.id, data["email"], scope.now)
         if public_id is not None:
             await audit.record(scope, "subscriber.updated", "subscriber", public_id, {"fields": ["status"]})
-
-
-def _write_token(scope: Scope, purpose: str, data: dict[str, Any]) -> str:
-    return urlsafe_b64encode(encrypt(purpose, json.dumps({**data, "store": scope.store.id}).encode())).decode()
-
-
-def _read_token(scope: Scope, purpose: str, token: str) -> dict[str, Any]:
-    if len(token) > _MAX_TOKEN or not token.isascii():
-        raise _invalid()
-    try:
-        data: dict[str, Any] = json.loads(decrypt(purpose, urlsafe_b64decode(token)))
-    except (DecryptionError, binascii.Error) as error:
-        raise _invalid() from error
-    if data.pop("store") != scope.store.id:
-        raise _invalid()
-    return data
-
-
-def _invalid() -> ValidationFailed:
-    return ValidationFailed("token is invalid or has expired", field="token", code="token_invalid")

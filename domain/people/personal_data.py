@@ -219,7 +219,7 @@ PLACES: tuple[Place, ...] = (
         has_update_time=True,
     ),
     Place("call_requests", f"{_OF_ORDER} OR {DIGITS} = ANY({{phones}})"),
-    Place("subscribers", "t.email = ANY({emails})"),
+    *(Place(table, "t.email = ANY({emails})") for table in ("subscribers", "stock_notices")),
     Place(
         "managers",
         f"{_OF_USER} OR lower(t.email) = ANY({{emails}})",

@@ -20,6 +20,15 @@ class MailedToken(StoreModel, table="mailed_tokens"):
     expires_at = fields.DatetimeField()
 
 
+class StockNotice(StoreModel, table="stock_notices"):
+    """An address that gets a mail when a product, or a combination of it, can be bought again."""
+
+    email = fields.TextField()
+    product = fields.ForeignKeyField("models.Product", related_name="stock_notices")
+    combination = fields.ForeignKeyField("models.Combination", null=True, related_name="stock_notices")
+    created_at = fields.DatetimeField(default=now)
+
+
 class Mail(StoreModel, table="mails"):
     """A mail. `status` is `Q` queued, `S` sent, `F` failed, `N` without recipient; `body` is encrypted and removed once sent."""
 

@@ -36,12 +36,11 @@ async def run(sample: SampleStore, text: str, **variables: Any) -> Any:
 
 
 async def mailed(sample: SampleStore) -> list[tuple[str, str]]:
-    """Return the kinds and tokens of the mails, the newest first."""
+    """Return the kinds and tokens of the mails, the newest first; empty for a mail without one."""
     with active_scope(sample.scope):
-        mails = await list_latest(sample.scope)
-    return [
-        (mail.kind, re.findall(r"^    (\S+)$", mail.body, re.MULTILINE)[0]) for mail in mails if mail.recipient == EMAIL
-    ]
+        mails = [mail for mail in await list_latest(sample.scope) if mail.recipient == EMAIL]
+    tokens = [re.findall(r"^    (\S+)$", mail.body, re.MULTILINE) for mail in mails]
+    return [(mail.kind, matches[0] if matches else "") for mail, matches in zip(mails, tokens, strict=True)]
 
 
 async def status(sample: SampleStore) -> str | None:

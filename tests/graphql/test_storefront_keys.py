@@ -38,6 +38,9 @@ CART_MUTATIONS = {
     "newsletter_subscribe",
     "newsletter_confirm",
     "newsletter_cancel",
+    "stock_notice_request",
+    "stock_notice_confirm",
+    "stock_notice_cancel",
 }
 SIGN_IN_MUTATIONS = {
     "sign_in",

@@ -135,7 +135,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
                 "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
                 "media_files",
-                "order_mails", "ledger_queue", "payments", "payment_refunds", "sandbox_charges",
+                "order_mails", "ledger_queue", "payments", "payment_refunds", "sandbox_charges", "stock_notices",
             )
         ),
     }  # fmt: skip
