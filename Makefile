@@ -144,8 +144,8 @@ $(INSTALLED_DEV): $(CREATED) requirements-dev.lock pyproject.toml
 	@$(INSTALL_VITRINE)
 	@touch $(INSTALLED) $@
 
-$(ASSETS): $(shell find server/assets examples/storefront -path server/assets/built -prune -o -path '*/node_modules' -prune \
+$(ASSETS): $(shell find server/assets examples/storefront backoffice -path server/assets/built -prune -o -path '*/node_modules' -prune \
 		-o -type f ! -name '*.pyc' -print) \
-		requirements-node.lock | $(CREATED)
+		schema/public.graphql requirements-node.lock | $(CREATED)
 	@$(BIN)/python server/assets/build.py
 	@touch $@

@@ -49,6 +49,10 @@ class Access:
         if error is not None:
             raise error
 
+    def allows(self, scope: Scope) -> bool:
+        """Return whether `check` accepts the caller."""
+        return self._error(scope) is None
+
     def describe(self) -> str:
         """Return the rule as one line of documentation."""
         if self.anonymous:

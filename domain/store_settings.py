@@ -242,6 +242,12 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     "legacy_vendor_keys": StoreSetting(
         "legacy", "N", one_of("Y", "N"), "Allows vendors to use the legacy API's entity routes for their own records."
     ),
+    "browser_idle_minutes": StoreSetting(
+        "people",
+        480,
+        integer(5, 43_200),
+        "After how many minutes without use the back office signs its user out.",
+    ),
     "customers_need_approval": StoreSetting(
         "people", False, flag, "A customer who registers starts as P and can't sign in until the account is approved."
     ),

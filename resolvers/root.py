@@ -48,6 +48,7 @@ MODULES = (
     "shipping",
     "pricing",
     "sessions",
+    "permissions",
     "apps",
     "webhooks",
     "bulk",

@@ -120,6 +120,7 @@ def _store_row(info: Info, scope: Scope) -> Any:
             if (url := setting(scope, f"social_{network}"))
         ],
         "logo": store.id,
+        "browser_idle_minutes": setting(scope, "browser_idle_minutes"),
         "settings": settings,
     }
     return linked(info, [record])[0]

@@ -1,8 +1,8 @@
 """Build JSON responses and the headers of error responses, and compress them (docs/reference/shared.md#compressed-responses).
 
 Among codings that a client likes equally zstd is the last, although it takes a third of the time of the others for the same size: programs
-between server and client, and those that record and repeat answers, often don't know it. There are no cookies, so that a page of another
-origin can't make a browser ask for a compressed secret (BREACH).
+between server and client, and those that record and repeat answers, often don't know it. The routes that read a cookie refuse requests of
+other origins, so that a page of another one can't make a browser ask for a compressed secret (BREACH).
 """
 
 from __future__ import annotations

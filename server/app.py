@@ -16,7 +16,7 @@ from resolvers.engine import compile as query_compiler
 from rest_facade.bodies import MAX_BYTES, RECEIVE_FORM
 from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import authorization_metadata, credit_bureau, example_storefront, mail_page, payment_page
+from server import authorization_metadata, back_office, credit_bureau, example_storefront, mail_page, payment_page
 from server.demo import DEMO_STORE_ID
 from server.domain_settings import shows_example_storefront
 from server.http import (
@@ -84,6 +84,7 @@ def create_app(
     answer_limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
     graphql_view.add_routes(app, answer_limits, anonymous_introspection=anonymous_introspection)
     app[STORE_KEY] = _offered_store(settings, store_resolver)
+    back_office.add_routes(app, store_resolver, app[STORE_KEY])
     page.add_routes(app)
     example_storefront.add_routes(app, settings, store_resolver)
     authorization_metadata.add_routes(app, settings)

@@ -31,7 +31,7 @@ LOCKS = (
 )
 
 LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
-TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "clients", "deploy", "docs", "examples", ".ci"}
+TOP_LEVEL_FOLDERS = LAYERS | {"backoffice", "tests", "bench", "clients", "deploy", "docs", "examples", ".ci"}
 CLIENT = ROOT / "clients" / "python" / "vitrine_client"
 VAGUE_NAMES = {"utils", "util", "helpers", "common", "misc"}
 

@@ -1,11 +1,13 @@
 // Generate src/generated.ts: `node codegen.mjs SDL` reads the schema (/graphql/schema of a server) and src/operations/.
+// `node codegen.mjs SDL TARGET OPERATIONS` does it elsewhere.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { codegen } from "@graphql-codegen/core";
 import * as documents from "@graphql-codegen/typed-document-node";
 import * as operations from "@graphql-codegen/typescript-operations";
 import { Kind, parse, visit } from "graphql";
 
-const folder = new URL("src/operations/", import.meta.url);
+const folder = process.argv[4] ? pathToFileURL(`${process.argv[4]}/`) : new URL("src/operations/", import.meta.url);
 const read = (location) => ({ location: String(location), document: parse(readFileSync(location, "utf8")) });
 // `request` (src/api/requests.ts) throws for a mutation that is refused, and shoppers see what they change: no field of an answer is null.
 const schema = visit(read(process.argv[2]).document, {

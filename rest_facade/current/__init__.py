@@ -7,6 +7,7 @@ from pathlib import Path
 from resolvers.execute import load_operations
 from rest_facade.current import admin, credentials, registration
 from rest_facade.current.auth import SignInHandlers
+from rest_facade.current.browser_session import BrowserSessionHandlers
 from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import GatewayHandlers
 from rest_facade.current.ledger import LedgerHandlers
@@ -27,6 +28,7 @@ def routes() -> list[Route]:
     operations = load_operations(OPERATIONS, FRAGMENTS)
     return [
         *SignInHandlers(operations).routes(),
+        *BrowserSessionHandlers(operations).routes(),
         *registration.routes(operations),
         *OAuthHandlers(operations).routes(),
         *ConsentPage(operations).routes(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_facade.collection_openapi import STATUS_BODY, collection_docs, input_of
 from rest_facade.collections import COLLECTIONS
-from rest_facade.current import consent, payments_openapi, storefront_openapi
+from rest_facade.current import browser_session, consent, payments_openapi, storefront_openapi
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
 from rest_facade.current.ledger import ledger_docs
@@ -98,6 +98,16 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
     ),
     ("POST", f"{_AUTH}/logout"): RouteDocs(
         "Revoke the session of a refresh token", message_schema(), body=request_body("refresh_token", refresh_token=STRING)
+    ),
+    ("POST", browser_session.PATH): RouteDocs(
+        "Exchange the refresh token of the body, else of the browser's cookie, for an access token and a new cookie",
+        object_schema(
+            access_token={"type": ["string", "null"]}, expires_at={"type": ["string", "null"], "format": "date-time"}
+        ),
+        body=request_body(refresh_token=STRING),
+    ),
+    ("DELETE", browser_session.PATH): RouteDocs(
+        "End the session of the browser's cookie", message_schema()
     ),
     ("POST", f"{_AUTH}/logout-all"): RouteDocs("Revoke all sessions", message_schema()),
     ("GET", f"{_AUTH}/sessions"): RouteDocs(

@@ -50,6 +50,9 @@ class StoreObject:
     contact: StoreContactObject = output_field("How customers reach the store.")
     social_links: list[SocialLinkObject] = output_field("The store's pages at social networks that its settings name.")
     logo: ImageObject | None = relation(_LOGO, "The logo.", single=True)
+    browser_idle_minutes: int = output_field(
+        "After how many minutes without use a browser's session ends, as the store's setting of this name says."
+    )
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
 
 

@@ -1,4 +1,4 @@
-"""Build the browser assets of the playground, the API viewer and the example storefront: `python server/assets/build.py`.
+"""Build the browser assets of the playground, the API viewer, the example storefront and the back office: `python server/assets/build.py`.
 
 Needs only the standard library. The output is in `built/<version>/`, where the version is a digest of the lock file and the sources;
 `built/version` names the finished one and is written last, so an interrupted build is ignored. npm runs in `.vitrine/build/assets` on
@@ -27,7 +27,8 @@ BUILT = SOURCES / "built"
 ROOT = SOURCES.parents[1]
 WORK = ROOT / ".vitrine" / "build" / "assets"
 STOREFRONT = ROOT / "examples" / "storefront"
-STOREFRONT_WORK = WORK / "storefront"
+BACK_OFFICE = ROOT / "backoffice"
+SCHEMA = ROOT / "schema" / "public.graphql"
 NODE_LOCK = ROOT / "requirements-node.lock"
 OLDEST_NODE = (18, 0)
 STEP_TIMEOUT_SECONDS = 900
@@ -53,6 +54,20 @@ STOREFRONT_BUNDLE = (
     "--chunk-names=shop-[name]-[hash]",
     "--outdir=../out",
 )
+BACK_OFFICE_BUNDLE = (
+    "admin=src/main.tsx",
+    "--format=esm",
+    "--splitting",
+    "--jsx-import-source=react",
+    "--chunk-names=admin-[name]-[hash]",
+    "--outdir=../out",
+)
+# What is bundled, and where.
+PAGES = (
+    (SOURCES, WORK, BUNDLE),
+    (STOREFRONT, WORK / "storefront", STOREFRONT_BUNDLE),
+    (BACK_OFFICE, WORK / "backoffice", BACK_OFFICE_BUNDLE),
+)
 COMMON = (
     "--bundle",
     "--minify",
@@ -72,8 +87,8 @@ class BuildFailed(Exception):
 def fingerprint() -> str:
     """Hash everything the built files depend on."""
     digest = hashlib.sha256()
-    paths = [SOURCES / "build.py"]
-    for folder in (SOURCES, STOREFRONT):
+    paths = [SOURCES / "build.py", SCHEMA, BACK_OFFICE / "describe.mjs"]
+    for folder, _, _ in PAGES:
         paths += [folder / name for name in INSTALL_FILES]
         paths += sorted(path for path in (folder / "src").rglob("*") if path.is_file())
     for path in paths:
@@ -167,7 +182,7 @@ def _lock_digest(sources: Path) -> str:
 def packages() -> list[str]:
     """Return names and versions of the packages that the bundles may contain, from the lock files: those not for development only."""
     listed = set()
-    for sources in (SOURCES, STOREFRONT):
+    for sources, _, _ in PAGES:
         locked = json.loads((sources / "package-lock.json").read_text(encoding="utf-8"))["packages"]
         listed |= {
             f"{path.rpartition('node_modules/')[2]} {package['version']}"
@@ -192,11 +207,20 @@ def bundle(tools: Tools) -> None:
     """Bundle fresh copies of the sources into `out/`."""
     replace_vendored()
     shutil.rmtree(WORK / "out", ignore_errors=True)
-    for sources, folder, arguments in ((SOURCES, WORK, BUNDLE), (STOREFRONT, STOREFRONT_WORK, STOREFRONT_BUNDLE)):
+    for sources, folder, arguments in PAGES:
         shutil.rmtree(folder / "src", ignore_errors=True)
         shutil.copytree(sources / "src", folder / "src")
+        if sources == BACK_OFFICE:
+            describe(tools, folder)
         program = WORK / "node_modules" / "esbuild" / "bin" / "esbuild"
         run("esbuild", [*tools.node, program, *arguments, *COMMON], folder)
+
+
+def describe(tools: Tools, folder: Path) -> None:
+    """Write the description of the schema's entities that the back office derives its lists and forms from."""
+    # A copy: Node finds packages above the program.
+    program = shutil.copyfile(BACK_OFFICE / "describe.mjs", folder / "describe.mjs")
+    run("describing the schema", [*tools.node, program, SCHEMA, folder / "src" / "entities.json"], folder)
 
 
 def publish(version: str) -> None:
@@ -225,11 +249,11 @@ def main() -> int:
         if built_version() == version:
             print("assets: up to date")
             return 0
-        STOREFRONT_WORK.mkdir(parents=True, exist_ok=True)
         tools = machine_tools() or packaged_tools()
-        install(tools)
-        # What generates its types and checks them is for its developers, and for tests.
-        install(tools, STOREFRONT, STOREFRONT_WORK, "--omit=dev")
+        for sources, folder, _ in PAGES:
+            folder.mkdir(parents=True, exist_ok=True)
+            # What generates and checks the types of the others is for their developers, and for tests.
+            install(tools, sources, folder, *([] if sources == SOURCES else ["--omit=dev"]))
         bundle(tools)
         publish(version)
     except (BuildFailed, OSError) as error:

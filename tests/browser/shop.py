@@ -20,7 +20,7 @@ _SMALL_TARGETS = """
         .filter(([element, box]) => box.width > 1 && (box.height < %d || box.width < 24))
         .map(([element, box]) => `${element.outerHTML.slice(0, 80)} ${box.width} × ${box.height}`)
 """
-_VIOLATIONS = """
+VIOLATIONS = """
     axe.run(document, {resultTypes: ['violations']}).then(results => results.violations.map(violation =>
         `${violation.id}: ${violation.nodes.map(node => node.html.slice(0, 120) + ' ' + node.any.map(each => each.message)).join(' | ')}`))
 """
@@ -107,7 +107,7 @@ class Shopper:
         await self.page.wait_for("document.getAnimations().length === 0")
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         await self.page.screenshot(SCREENSHOTS / f"shop-{self.width.name}-{name}.png", whole=True)
-        violations = await self.page.evaluate(_VIOLATIONS)
+        violations = await self.page.evaluate(VIOLATIONS)
         assert violations == [], (name, violations)
         assert await self.page.evaluate("document.documentElement.scrollWidth") <= self.width.width, name
         if self.width.is_phone:

@@ -126,6 +126,7 @@ def run_node(script: str | Path, *arguments: str | Path, cwd: Path) -> str:
 GENERATORS = NodePackages("client generators", ROOT / "tests" / "openapi" / "generators")
 CLIENTS = NodePackages("clients", ROOT / "tests" / "clients" / "packages")
 EXAMPLE = NodePackages("example storefront", ROOT / "examples" / "storefront")
+BACK_OFFICE = NodePackages("back office", ROOT / "backoffice")
 ARIADNE = PythonPackages("ariadne-codegen", ROOT / "tests" / "clients" / "ariadne")
 TYPED_NODE = NodePackages("the typed client's generators", TYPESCRIPT)
 TYPED_PYTHON = PythonPackages("the typed client's dependencies and mypy", ROOT / "tests" / "clients" / "typed")
@@ -133,7 +134,7 @@ TYPED_PYTHON = PythonPackages("the typed client's dependencies and mypy", ROOT /
 
 def main() -> int:
     """Install what is missing; a failure is reported and leaves the tests that need it out."""
-    for packages in (GENERATORS, CLIENTS, EXAMPLE, ARIADNE, TYPED_NODE, TYPED_PYTHON):
+    for packages in (GENERATORS, CLIENTS, EXAMPLE, BACK_OFFICE, ARIADNE, TYPED_NODE, TYPED_PYTHON):
         if packages.is_installed():
             continue
         print(f"Installing {packages.title} into .vitrine/build/ for the tests ...", flush=True)

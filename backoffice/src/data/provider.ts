@@ -1,0 +1,189 @@
+// The one data provider of all entities: react-admin's calls as operations of /graphql, written from the description of the entity.
+import type { DataProvider, GetListParams, RaRecord } from "ra-core";
+import { loadEntity } from "../entities/load";
+import { ORDER } from "../entities/order";
+import type { Entity, Field, Write } from "../entities/types";
+import { send } from "../graphql/client";
+import { ServerError } from "../graphql/errors";
+import { errorText } from "../texts/errors";
+import { changedValues, enteredValues, formSelection, formValues, selection, typedValues, type Values } from "./values";
+
+type Id = string | number;
+interface Page {
+  items: RaRecord[];
+  total: number;
+}
+// What a form needs beyond the record: `input` has the values of its fields by the names of the input.
+export interface FormRecord extends RaRecord {
+  input: Values;
+}
+
+const MOST_AT_ONCE = 1000;
+
+export function sortOf(entity: Entity, field: string): string | undefined {
+  const name = field.toUpperCase();
+  return [name, name.replace(/_CENTS$/, ""), name.replace(/_ID$/, "")].find((each) => entity.sorts.includes(each));
+}
+
+// The columns of a list in their order: those of the table, else the first that show something of each record.
+export function columnsOf(entity: Entity): Field[] {
+  const named = ORDER[entity.name]?.columns;
+  if (named) return named.flatMap((name) => entity.fields.find((field) => field.name === name) ?? []);
+  const simple = entity.fields.filter((field) => field.name !== "id" && !["object", "json", "id"].includes(field.kind) && !(field.kind === "record" && field.isList));
+  const first = simple.find((field) => field.name === entity.label);
+  const others = simple.filter((field) => field !== first && !["created_at", "updated_at", "description"].includes(field.name)).slice(0, 5);
+  return [...(first ? [first] : []), ...others, ...simple.filter((field) => field.name === "created_at")];
+}
+
+async function page(entity: Entity, selected: string, variables: Values, rest = ""): Promise<Page> {
+  const parameters = ["$page: Int!", "$per_page: Int!", entity.filter && `$filter: ${entity.filter}`, entity.sort && `$sort: ${entity.sort}`];
+  const passed = ["page: $page", "per_page: $per_page", entity.filter && "filter: $filter", entity.sort && "sort: $sort"];
+  const query = `query List(${parameters.filter(Boolean).join(", ")}) {
+    page: ${entity.name}_page(${passed.filter(Boolean).join(", ")}) { total items { id ${selected} } ${rest} } }`;
+  return (await send<{ page: Page }>(query, variables)).data.page;
+}
+
+function listVariables(entity: Entity, params: GetListParams): Values {
+  const { page: number = 1, perPage = 25 } = params.pagination ?? {};
+  const sort = params.sort ? sortOf(entity, params.sort.field) : undefined;
+  return {
+    page: number,
+    per_page: perPage,
+    ...(entity.filter ? { filter: filterValues(entity, params.filter as Values) } : {}),
+    ...(sort ? { sort: `${sort}_${params.sort?.order ?? "ASC"}` } : {}),
+  };
+}
+
+// A filter that takes several values takes one of a form too; an empty text is none.
+function filterValues(entity: Entity, values: Values = {}): Values {
+  const given = Object.entries(typedValues(entity.filters, values)).filter(([, value]) => value !== "" && value !== null && value !== undefined && !(Array.isArray(value) && !value.length));
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => {
+      const field = entity.filters.find((each) => each.name === name);
+      return field ? [[name, field.isList && !Array.isArray(value) ? [value] : value]] : [];
+    }),
+  );
+}
+
+function detailSelection(entity: Entity): string {
+  return `id ${selection(entity.fields.filter((field) => !(field.kind === "record" && field.isList)))} ${formSelection(entity)}`;
+}
+
+async function read(entity: Entity, id: Id, selected: string): Promise<RaRecord | null> {
+  const query = `query One($id: ${entity.idType}) { record: ${entity.name}(id: $id) { ${selected} } }`;
+  return (await send<{ record: RaRecord | null }>(query, { id })).data.record;
+}
+
+function formRecord(entity: Entity, record: RaRecord): FormRecord {
+  return { ...record, input: formValues(entity.update?.fields ?? [], record) };
+}
+
+function extraOf(write: Write | undefined, values: Values): { parameters: string; passed: string; values: Values } {
+  const given = (write?.extra ?? []).filter((argument) => values[argument.name] !== undefined && values[argument.name] !== null);
+  return {
+    parameters: given.map((argument) => `, $${argument.name}: ${argument.type}`).join(""),
+    passed: given.map((argument) => `, ${argument.name}: $${argument.name}`).join(""),
+    values: Object.fromEntries(given.map((argument) => [argument.name, values[argument.name]])),
+  };
+}
+
+async function change<Data = RaRecord>(query: string, variables: Values): Promise<Data> {
+  try {
+    const { data, errors } = await send<{ record: Data | null }>(query, variables);
+    if (data.record === null && errors[0]) throw errors[0];
+    return data.record as Data;
+  } catch (error) {
+    throw atFields(error);
+  }
+}
+
+// react-admin shows the errors of `body.errors` at the inputs of these names: those of forms are below `input`.
+function atFields(error: unknown): unknown {
+  if (!(error instanceof ServerError) || !Object.keys(error.fields).length) return error;
+  return Object.assign(error, { body: { errors: { input: nested(error.fields) } } });
+}
+
+function nested(fields: Readonly<Record<string, string>>): Values {
+  const root: Values = {};
+  for (const [path, text] of Object.entries(fields)) {
+    const names = path.replace(/^input\./, "").replace(/\[(\d+)\]/g, ".$1").split(".");
+    let place = root;
+    for (const name of names.slice(0, -1)) place = (typeof place[name] === "object" ? place[name] : (place[name] = {})) as Values;
+    place[names.at(-1) ?? path] = text;
+  }
+  return root;
+}
+
+async function refuseChanged(entity: Entity, id: Id, previous: RaRecord | undefined): Promise<void> {
+  if (!previous?.updated_at) return;
+  const now = await read(entity, id, "id updated_at");
+  if (now && now.updated_at !== previous.updated_at) {
+    throw new ServerError("changed_meanwhile", errorText("changed_meanwhile", "changed meanwhile"), 409);
+  }
+}
+
+async function remove(entity: Entity, id: Id): Promise<RaRecord> {
+  return change(`mutation Delete($id: ${entity.idType}) { record: ${entity.name}_delete(id: $id) { id } }`, { id });
+}
+
+async function update(entity: Entity, id: Id, values: Values, previous: Values): Promise<RaRecord> {
+  const input = changedValues(typedValues(entity.update?.fields ?? [], values), previous);
+  const extra = extraOf(entity.update, values);
+  if (!Object.keys(input).length) return (await read(entity, id, detailSelection(entity))) ?? { id };
+  for (const argument of entity.update?.extra ?? []) delete input[argument.name];
+  const query = `mutation Update($id: ${entity.idType}, $input: ${entity.update?.type ?? ""}!${extra.parameters}) {
+    record: ${entity.name}_update(id: $id, input: $input${extra.passed}) { ${detailSelection(entity)} } }`;
+  return change(query, { id, input, ...extra.values });
+}
+
+async function getMany(entity: Entity, ids: readonly Id[]): Promise<RaRecord[]> {
+  return (await page(entity, entity.label, { page: 1, per_page: MOST_AT_ONCE, filter: { id: ids } })).items;
+}
+
+const methods = {
+  getList: async (resource: string, params: GetListParams) => {
+    const entity = await loadEntity(resource);
+    const selected = params.meta?.selection as string | undefined;
+    const columns = selected ?? (params.meta?.columns ? selection(columnsOf(entity)) : "");
+    const { items, total } = await page(entity, `${entity.label} ${columns}`, listVariables(entity, params));
+    return { data: items, total };
+  },
+  getOne: async (resource: string, { id }: { id: Id }) => {
+    const entity = await loadEntity(resource);
+    const record = await read(entity, id, detailSelection(entity));
+    if (!record) throw new ServerError("NOT_FOUND", errorText("NOT_FOUND", "not found"), 404);
+    return { data: formRecord(entity, record) };
+  },
+  getMany: async (resource: string, { ids }: { ids: Id[] }) => ({ data: await getMany(await loadEntity(resource), ids) }),
+  getManyReference: async (resource: string, params: GetListParams & { target: string; id: Id }) =>
+    methods.getList(resource, { ...params, filter: { ...(params.filter as Values), [params.target]: params.id } }),
+  create: async (resource: string, { data }: { data: Values }) => {
+    const entity = await loadEntity(resource);
+    const input = enteredValues(typedValues(entity.create?.fields ?? [], (data.input ?? {}) as Values));
+    const extra = extraOf(entity.create, input);
+    for (const argument of entity.create?.extra ?? []) delete input[argument.name];
+    const query = `mutation Create($input: ${entity.create?.type ?? ""}!${extra.parameters}) {
+      record: ${resource}_create(input: $input${extra.passed}) { ${detailSelection(entity)} } }`;
+    return { data: formRecord(entity, await change(query, { input, ...extra.values })) };
+  },
+  update: async (resource: string, { id, data, previousData, meta }: { id: Id; data: Values; previousData?: RaRecord; meta?: { overwrite?: boolean } }) => {
+    const entity = await loadEntity(resource);
+    if (!meta?.overwrite) await refuseChanged(entity, id, previousData);
+    const previous = (previousData?.input ?? {}) as Values;
+    return { data: formRecord(entity, await update(entity, id, (data.input ?? {}) as Values, previous)) };
+  },
+  updateMany: async (resource: string, { ids, data }: { ids: Id[]; data: Values }) => {
+    const entity = await loadEntity(resource);
+    for (const id of ids) await update(entity, id, data, {});
+    return { data: ids };
+  },
+  delete: async (resource: string, { id }: { id: Id }) => ({ data: await remove(await loadEntity(resource), id) }),
+  deleteMany: async (resource: string, { ids }: { ids: Id[] }) => {
+    const entity = await loadEntity(resource);
+    for (const id of ids) await remove(entity, id);
+    return { data: ids };
+  },
+};
+
+// Its methods are generic in the type of the record, which is known at run time only.
+export const dataProvider = methods as unknown as DataProvider;

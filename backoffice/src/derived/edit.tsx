@@ -1,0 +1,102 @@
+// One record of any entity: a form of what the user may change, and beside it what only the server writes.
+import Box from "@mui/material/Box";
+import Paper from "@mui/material/Paper";
+import { EditBase, type RaRecord, ShowBase, useDataProvider, useNotify, useRecordContext, useRefresh, useResourceContext } from "ra-core";
+import { useState } from "react";
+import { useParams } from "react-router-dom";
+import { isRefused, mayAct } from "../data/permissions";
+import type { Values } from "../data/values";
+import { useEntity } from "../entities/load";
+import type { Entity } from "../entities/types";
+import { ServerError } from "../graphql/errors";
+import { Page } from "../shell/page";
+import { entityName, fieldName } from "../texts";
+import { Conflict, EntityForm, useNotifyError } from "./form";
+import { Value } from "./value";
+
+export default function DerivedEdit() {
+  const name = useResourceContext() ?? "";
+  const { id } = useParams();
+  return <EntityEdit key={`${name}/${id}`} entity={useEntity(name)} />;
+}
+
+export function EntityEdit({ entity }: { entity: Entity }) {
+  if (!entity.update || !mayAct("edit", entity.name)) {
+    return (
+      <ShowBase>
+        <Record entity={entity} />
+      </ShowBase>
+    );
+  }
+  return <Editable entity={entity} />;
+}
+
+function Editable({ entity }: { entity: Entity }) {
+  const notifyError = useNotifyError();
+  const notify = useNotify();
+  const refresh = useRefresh();
+  const provider = useDataProvider();
+  const [conflict, setConflict] = useState<{ id: RaRecord["id"]; data: Values; previousData: RaRecord } | null>(null);
+
+  const onError = (error: unknown, variables?: unknown) => {
+    if (error instanceof ServerError && error.code === "changed_meanwhile") setConflict(variables as typeof conflict);
+    else notifyError(error);
+  };
+  const overwrite = async () => {
+    if (!conflict) return;
+    setConflict(null);
+    try {
+      await provider.update(entity.name, { ...conflict, meta: { overwrite: true } });
+      notify("ra.notification.updated", { type: "success", messageArgs: { smart_count: 1 } });
+      refresh();
+    } catch (error) {
+      notifyError(error);
+    }
+  };
+  const reload = () => {
+    setConflict(null);
+    refresh();
+  };
+
+  return (
+    <EditBase mutationMode="pessimistic" redirect={false} mutationOptions={{ onError }}>
+      <Record entity={entity} isEditable />
+      <Conflict isOpen={conflict !== null} onOverwrite={() => void overwrite()} onReload={reload} />
+    </EditBase>
+  );
+}
+
+function Record({ entity, isEditable = false }: { entity: Entity; isEditable?: boolean }) {
+  const record = useRecordContext<RaRecord & Values>();
+  if (!record) return null;
+  const label = entity.label === "id" ? "" : String(record[entity.label] ?? "");
+  return (
+    <Page title={label ? `${entityName(entity.name, 1)}: ${label}` : entityName(entity.name, 1)}>
+      <Box sx={{ display: "grid", gap: 2, alignItems: "start", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: isEditable ? "minmax(0, 2fr) minmax(0, 1fr)" : "minmax(0, 1fr)" } }}>
+        {isEditable && entity.update && <Paper><EntityForm entity={entity} write={entity.update} /></Paper>}
+        <Facts entity={entity} record={record} isEditable={isEditable} />
+      </Box>
+    </Page>
+  );
+}
+
+// What is no field of the form.
+function Facts({ entity, record, isEditable }: { entity: Entity; record: Values; isEditable: boolean }) {
+  const written = new Set(isEditable ? (entity.update?.fields ?? []).flatMap((field) => [field.name, field.from?.split(".")[0] ?? ""]) : []);
+  const shown = entity.fields.filter((field) => {
+    const value = record[field.name];
+    return !written.has(field.name) && field.kind !== "id" && !isRefused(entity.type, field.name) && value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length);
+  });
+  if (!shown.length) return null;
+  const currency = typeof record.currency === "string" ? { currency: record.currency } : {};
+  return (
+    <Paper component="dl" sx={{ m: 0, p: 2, display: "grid", gap: 1.25, gridTemplateColumns: "minmax(0, 2fr) minmax(0, 3fr)", fontSize: "0.92rem" }}>
+      {shown.map((field) => (
+        <Box key={field.name} sx={{ display: "contents" }}>
+          <Box component="dt" sx={{ color: "text.secondary" }}>{fieldName(field.name)}</Box>
+          <Box component="dd" sx={{ m: 0 }}><Value field={field} value={record[field.name]} {...currency} /></Box>
+        </Box>
+      ))}
+    </Paper>
+  );
+}

@@ -1,0 +1,158 @@
+// The input of a field, by its kind.
+import { useRecordContext, useTranslate } from "ra-core";
+import {
+  ArrayInput, AutocompleteArrayInput, AutocompleteInput, BooleanInput, NullableBooleanInput, NumberInput, PasswordInput, ReferenceArrayInput,
+  ReferenceInput, SelectArrayInput, SelectInput, SimpleFormIterator, TextArrayInput, TextInput,
+} from "ra-ui-materialui";
+import { isRefused, mayRead } from "../data/permissions";
+import { useDescriptions } from "../entities/load";
+import type { Field } from "../entities/types";
+import { fromLocal, readMoney, toLocal, writeMoney } from "../format";
+import { entityName, fieldName, locale, memberName } from "../texts";
+import { JsonInput } from "./json-input";
+import { Members } from "./members";
+import { PicturesInput } from "./pictures-input";
+import { useStatuses } from "./statuses";
+
+interface Props {
+  field: Field;
+  source: string;
+  isFilter?: boolean;
+  // react-admin shows such a filter always.
+  alwaysOn?: boolean;
+}
+
+const LONG = /^(description|short_description|full_description|notes|details|message|comments|instructions|meta_description|link|reason|note|value|address|query)$/;
+
+export function isLong(field: Field): boolean {
+  return field.kind === "text" && !field.isList && LONG.test(field.name);
+}
+
+function useCommon({ field, source, isFilter }: Props) {
+  const help = locale() === "en" && !isFilter && field.help ? field.help : false;
+  return { source, label: fieldName(field.name), helperText: help as string | false, fullWidth: true };
+}
+
+export function FieldInput(props: Props) {
+  const { field } = props;
+  if (field.of && isRefused(field.of, field.name)) return null;
+  switch (field.kind) {
+    case "boolean":
+      return <Flag {...props} />;
+    case "integer":
+    case "number":
+      return field.isList ? <JsonInput {...useCommon(props)} /> : isMoney(field) ? <Money {...props} /> : <NumberInput {...useCommon(props)} />;
+    case "time":
+      return <Time {...props} />;
+    case "enum":
+      return <Choices {...props} />;
+    case "status":
+      return <Statuses {...props} />;
+    case "record":
+      return mayRead(`${field.entity}_page`) && <Reference {...props} />;
+    case "object":
+      return <Objects {...props} />;
+    case "json":
+      return <JsonInput {...useCommon(props)} />;
+    case "file":
+      return null;
+    default:
+      return <Text {...props} />;
+  }
+}
+
+function isMoney(field: Field): boolean {
+  return field.name.endsWith("_cents") || /^(price|total)_(from|to)$/.test(field.name);
+}
+
+function Text(props: Props) {
+  const common = useCommon(props);
+  const { field, isFilter } = props;
+  if (field.isList) return <TextArrayInput {...common} />;
+  if (field.name === "password") return <PasswordInput {...common} />;
+  if (field.name === "color") return <TextInput {...common} type="color" sx={{ maxWidth: 120 }} />;
+  const isMultiline = isLong(field) && !isFilter;
+  return <TextInput {...common} multiline={isMultiline} {...(isMultiline ? { minRows: 2, maxRows: 14 } : {})} resettable={isFilter ?? false} />;
+}
+
+function Flag(props: Props) {
+  const { fullWidth: _, ...common } = useCommon(props);
+  return props.isFilter ? <NullableBooleanInput {...common} /> : <BooleanInput {...common} />;
+}
+
+function Money(props: Props) {
+  const translate = useTranslate();
+  const record = useRecordContext();
+  const currency = typeof record?.currency === "string" ? record.currency : "R$";
+  return (
+    <TextInput
+      {...useCommon(props)}
+      format={(value: unknown) => (typeof value === "number" ? writeMoney(value) : String(value ?? ""))}
+      parse={(text: string) => (text.trim() === "" ? null : Number.isNaN(readMoney(text)) ? text : text)}
+      {...moneyOnBlur(translate("form.money_invalid"))}
+      slotProps={{ input: { startAdornment: <span style={{ paddingRight: 8 }}>{currency === "BRL" ? "R$" : currency}</span> }, htmlInput: { inputMode: "decimal" } }}
+    />
+  );
+}
+
+// What is typed stays as it is typed; it is an amount once the form is sent (`amounts`), or the list asks.
+function moneyOnBlur(message: string) {
+  return { validate: (value: unknown) => (typeof value === "string" && value !== "" && Number.isNaN(readMoney(value)) ? message : undefined) };
+}
+
+function Time(props: Props) {
+  return (
+    <TextInput
+      {...useCommon(props)}
+      type="datetime-local"
+      format={(value: unknown) => (typeof value === "string" && value ? toLocal(value) : "")}
+      parse={(text: string) => (text ? fromLocal(text) : null)}
+      slotProps={{ inputLabel: { shrink: true } }}
+    />
+  );
+}
+
+function Choices(props: Props) {
+  const members = useDescriptions().enums[props.field.enum ?? ""] ?? [];
+  const choices = members.map(({ id, name }) => ({ id, name: memberName(name) }));
+  const common = { ...useCommon(props), choices, translateChoice: false };
+  return props.field.isList ? <SelectArrayInput {...common} /> : <SelectInput {...common} />;
+}
+
+function Statuses(props: Props) {
+  const statuses = useStatuses(props.field.status ?? "O");
+  const choices = statuses.map(({ letter, description }) => ({ id: letter, name: description }));
+  const common = { ...useCommon(props), choices, translateChoice: false };
+  return props.field.isList ? <SelectArrayInput {...common} /> : <SelectInput {...common} />;
+}
+
+function Reference(props: Props) {
+  const { field } = props;
+  const { source, ...common } = useCommon(props);
+  const entity = field.entity ?? "";
+  const filters = useDescriptions().entities[entity]?.filters ?? [];
+  const canSearch = filters.some((each) => each.name === "search");
+  const input = {
+    ...common,
+    optionText: field.label ?? "id",
+    filterToQuery: (text: string) => (canSearch && text ? { search: text } : {}),
+  };
+  const reference = { source, reference: entity, perPage: canSearch ? 25 : 500, sort: { field: "name", order: "ASC" as const } };
+  if (field.isList) return <ReferenceArrayInput {...reference}><AutocompleteArrayInput {...input} /></ReferenceArrayInput>;
+  return <ReferenceInput {...reference}><AutocompleteInput {...input} label={common.label || entityName(entity, 1)} /></ReferenceInput>;
+}
+
+function Objects(props: Props) {
+  const { field, source } = props;
+  const translate = useTranslate();
+  const members = field.members ?? [];
+  if (members.some((member) => member.name === "media_id") && members.some((member) => member.name === "alt")) return <PicturesInput {...useCommon(props)} isList={field.isList ?? false} />;
+  if (!field.isList) return <Members label={fieldName(field.name)}>{members.map((member) => <FieldInput key={member.name} field={member} source={`${source}.${member.name}`} />)}</Members>;
+  return (
+    <ArrayInput source={source} label={fieldName(field.name)} helperText={false}>
+      <SimpleFormIterator fullWidth addButton={undefined} aria-label={translate("form.add")}>
+        {members.map((member) => <FieldInput key={member.name} field={member} source={member.name} />)}
+      </SimpleFormIterator>
+    </ArrayInput>
+  );
+}

@@ -1,0 +1,108 @@
+// The list of any entity: columns, filters and sorts from its description. A phone shows a card of each record.
+import useMediaQuery from "@mui/material/useMediaQuery";
+import { useResourceContext, useTranslate } from "ra-core";
+import { CreateButton, DataTable, FilterButton, List, Pagination, SimpleList, TopToolbar } from "ra-ui-materialui";
+import type { ReactNode } from "react";
+import { mayAct } from "../data/permissions";
+import { columnsOf, sortOf } from "../data/provider";
+import type { Values } from "../data/values";
+import { useEntity } from "../entities/load";
+import { ORDER } from "../entities/order";
+import type { Entity, Field } from "../entities/types";
+import { entityName, fieldName } from "../texts";
+import { Page } from "../shell/page";
+import { filterInputs } from "./filters";
+import { Value } from "./value";
+
+export default function DerivedList() {
+  const name = useResourceContext() ?? "";
+  return <EntityList key={name} entity={useEntity(name)} />;
+}
+
+interface Props {
+  entity: Entity;
+  // What stands above the table.
+  children?: ReactNode;
+}
+
+export function EntityList({ entity, children }: Props) {
+  const isNarrow = useMediaQuery("(max-width: 700px)");
+  const columns = columnsOf(entity);
+  return (
+    <Page title={entityName(entity.name)}>
+      {children}
+      <List
+        title={false}
+        exporter={false}
+        filters={filterInputs(entity)}
+        sort={firstSort(entity)}
+        perPage={25}
+        pagination={<Pagination rowsPerPageOptions={[25, 50, 100]} />}
+        actions={<Actions entity={entity} />}
+        queryOptions={{ meta: { columns: true } }}
+        empty={false}
+      >
+        {isNarrow ? <Cards columns={columns} /> : <Table entity={entity} columns={columns} />}
+      </List>
+    </Page>
+  );
+}
+
+function firstSort(entity: Entity): { field: string; order: "ASC" | "DESC" } {
+  const [field, order] = ORDER[entity.name]?.sort ?? (sortOf(entity, "created_at") ? ["created_at", "DESC"] : ["id", "DESC"]);
+  return { field, order: order as "ASC" | "DESC" };
+}
+
+function Actions({ entity }: { entity: Entity }) {
+  return (
+    <TopToolbar>
+      {entity.filters.length > 0 && <FilterButton />}
+      {mayAct("create", entity.name) && <CreateButton />}
+    </TopToolbar>
+  );
+}
+
+function Table({ entity, columns }: { entity: Entity; columns: Field[] }) {
+  return (
+    <DataTable bulkActionButtons={false} rowClick="edit" size="small">
+      {columns.map((field) => {
+        const sort = sortOf(entity, field.name);
+        const isNumber = field.kind === "integer" || field.kind === "number";
+        return (
+          <DataTable.Col
+            key={field.name}
+            source={field.name}
+            label={fieldName(field.name)}
+            disableSort={!sort}
+            align={isNumber ? "right" : "left"}
+            render={(record: Values) => <Cell field={field} record={record} />}
+          />
+        );
+      })}
+    </DataTable>
+  );
+}
+
+function Cell({ field, record }: { field: Field; record: Values }) {
+  const currency = typeof record.currency === "string" ? { currency: record.currency } : {};
+  return <Value field={field} value={record[field.name]} {...currency} />;
+}
+
+function Cards({ columns }: { columns: Field[] }) {
+  const translate = useTranslate();
+  const picture = columns.find((field) => field.kind === "object");
+  const [first, second, ...others] = columns.filter((field) => field !== picture);
+  const show = (record: Values, fields: (Field | undefined)[]) =>
+    fields.map((field) => field && <Value key={field.name} field={{ ...field, ...(field.kind === "record" ? { entity: "" } : {}) }} value={record[field.name]} />);
+  return (
+    <SimpleList
+      rowClick="edit"
+      leftAvatar={picture ? (record: Values) => <Value field={picture} value={record[picture.name]} /> : undefined}
+      primaryText={(record: Values) => show(record, [first])[0] ?? translate("ra.action.show")}
+      secondaryText={(record: Values) => (
+        <span>{show(record, [second, ...others.slice(0, 2)]).filter(Boolean).map((item, index) => <span key={index}>{index ? " · " : ""}{item}</span>)}</span>
+      )}
+      tertiaryText={(record: Values) => show(record, [others.at(-1)])[0] ?? ""}
+    />
+  );
+}

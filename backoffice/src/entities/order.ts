@@ -1,0 +1,43 @@
+// The order of fields that a schema doesn't say: columns of lists, filters that are always shown, the groups of the menu. What isn't named
+// here follows in the order of the schema: an entity without a row has a list and a form too.
+export interface Order {
+  columns?: readonly string[];
+  filters?: readonly string[];
+  sort?: readonly [name: string, direction: "ASC" | "DESC"];
+}
+
+export const ORDER: Readonly<Record<string, Order>> = {
+  product: { columns: ["main_image", "name", "sku", "price_cents", "stock", "status", "category"], filters: ["search", "status", "below_category_id"] },
+  category: { columns: ["name", "parent", "product_count", "position", "status"] },
+  combination: { columns: ["product", "sku", "price_cents", "stock", "choices"] },
+  order: { columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"], filters: ["search", "status", "payment_status", "created_from", "created_before"] },
+  user: { columns: ["name", "email", "role", "status", "points", "last_login_at"], filters: ["search", "status", "user_type"] },
+  vendor: { columns: ["name", "city", "state", "status", "commission", "product_count"], filters: ["search", "status"] },
+  payment: { columns: ["created_at", "order", "kind", "status", "amount_cents", "gateway"] },
+  shipment: { columns: ["created_at", "order", "carrier", "tracking_number", "status"] },
+  promotion: { columns: ["name", "zone", "coupon_code", "from_at", "to_at", "used", "status"] },
+  review: { columns: ["created_at", "product", "name", "rating", "message", "status"] },
+  ledger_entry: { columns: ["created_at", "kind", "vendor", "order", "amount_cents", "available_at"] },
+  payout: { columns: ["number", "created_at", "vendor", "amount_cents", "status", "paid_at"] },
+  media_file: { columns: ["url", "file_name", "mime_type", "bytes", "status", "created_at"] },
+  status: { columns: ["letter", "description", "type", "color", "position"] },
+  setting: { columns: ["name", "value", "description", "section"] },
+  audit_entry: { columns: ["at", "action", "actor_kind", "user", "subject_type", "ip_address"] },
+  event_delivery: { columns: ["created_at", "event", "endpoint", "state", "tries", "last_status", "next_try_at"] },
+  gateway_notification: { columns: ["created_at", "event_type", "charge_id", "processed", "error_message"] },
+  warehouse: { columns: ["name", "code", "city", "state", "priority", "is_default", "status"] },
+};
+
+export const MENU: Readonly<Record<string, readonly string[]>> = {
+  sales: ["order", "payment", "shipment", "customer_cart", "promotion"],
+  catalogue: ["product", "category", "option", "combination", "option_exception", "feature", "attachment", "media_file"],
+  people: ["user", "usergroup", "review", "point_entry", "subscriber", "call_request", "notification"],
+  marketplace: ["vendor", "vendor_account", "ledger_entry", "payout"],
+  shipping: ["shipping_method", "destination", "warehouse", "product_box"],
+  content: ["page", "block", "language", "language_variable"],
+  store: ["payment_method", "tax", "status", "setting", "audit_entry"],
+  integrations: ["installed_app", "storefront_key", "event_endpoint", "event_delivery", "app_call", "gateway_notification", "bulk_operation"],
+  b2b: ["manager", "business_partner", "payment_code", "mix_product", "manager_transaction", "order_limit"],
+};
+// Records of others: edited there, or where they are listed.
+export const PARTS: readonly string[] = ["box_description", "warehouse_area", "warehouse_usergroup"];

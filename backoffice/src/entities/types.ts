@@ -1,0 +1,55 @@
+// The description of an entity, as describe.mjs writes it from the schema.
+export type Kind = "id" | "text" | "integer" | "number" | "boolean" | "time" | "enum" | "status" | "json" | "file" | "record" | "object";
+
+export interface Field {
+  name: string;
+  kind: Kind;
+  help?: string;
+  isRequired?: boolean;
+  isList?: boolean;
+  // The type of the schema that has it, for the rules of access.
+  of?: string;
+  enum?: string;
+  // The type of the statuses of orders (O) or shipments (S).
+  status?: "O" | "S";
+  entity?: string;
+  label?: string;
+  members?: readonly Field[];
+  // The path below the record from which a form reads the value.
+  from?: string;
+}
+
+export interface Argument extends Field {
+  type: string;
+}
+
+export interface Write {
+  type: string;
+  fields: readonly Field[];
+  extra: readonly Argument[];
+}
+
+export interface Entity {
+  name: string;
+  type: string;
+  label: string;
+  help?: string;
+  idType: string;
+  fields: readonly Field[];
+  filter?: string;
+  filters: readonly Field[];
+  sort?: string;
+  sorts: readonly string[];
+  create?: Write;
+  update?: Write;
+}
+
+export interface Choice {
+  id: string;
+  name: string;
+}
+
+export interface Descriptions {
+  entities: Readonly<Record<string, Entity>>;
+  enums: Readonly<Record<string, readonly Choice[]>>;
+}

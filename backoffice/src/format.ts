@@ -1,0 +1,58 @@
+// Money, numbers and times, in the language of the page. Times are those of the store's country, wherever the person is.
+import { locale } from "./texts";
+
+export const ZONE = "America/Sao_Paulo";
+let currency = "BRL";
+
+export function setCurrency(code: string): void {
+  currency = code;
+}
+
+export function money(cents: number | null | undefined, of: string = currency): string {
+  if (cents === null || cents === undefined) return "";
+  return new Intl.NumberFormat(locale(), { style: "currency", currency: of }).format(cents / 100);
+}
+
+export function number(value: number | null | undefined): string {
+  return value === null || value === undefined ? "" : new Intl.NumberFormat(locale()).format(value);
+}
+
+export function time(value: string | null | undefined): string {
+  return value ? new Intl.DateTimeFormat(locale(), { dateStyle: "short", timeStyle: "short", timeZone: ZONE }).format(new Date(value)) : "";
+}
+
+export function day(value: string | Date): string {
+  return new Intl.DateTimeFormat(locale(), { day: "2-digit", month: "2-digit", timeZone: ZONE }).format(new Date(value));
+}
+
+// An amount as a person types it, in cents; NaN for anything else.
+export function readMoney(text: string): number {
+  const plain = text.replace(/[^\d.,-]/g, "");
+  const decimal = Math.max(plain.lastIndexOf(","), plain.lastIndexOf("."));
+  const hasDecimals = decimal >= 0 && plain.length - decimal <= 3;
+  const whole = (hasDecimals ? plain.slice(0, decimal) : plain).replace(/[.,]/g, "");
+  const fraction = hasDecimals ? plain.slice(decimal + 1).padEnd(2, "0") : "00";
+  return /^-?\d+$/.test(whole || "0") && /^\d{2}$/.test(fraction) ? Number(`${whole || "0"}${fraction}`) : Number.NaN;
+}
+
+export function writeMoney(cents: number): string {
+  return new Intl.NumberFormat(locale(), { minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(cents / 100);
+}
+
+// The value of an input of type `datetime-local` for a time, and back, in the store's zone.
+export function toLocal(value: string): string {
+  const parts = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: ZONE }).format(new Date(value));
+  return parts.replace(" ", "T").slice(0, 16);
+}
+
+export function fromLocal(text: string): string {
+  const asUtc = Date.parse(`${text}Z`);
+  const offset = asUtc - Date.parse(`${toLocal(new Date(asUtc).toISOString())}Z`);
+  return new Date(asUtc + offset).toISOString();
+}
+
+// The first moment of the store's present day, some days ago.
+export function startOfDay(daysAgo = 0): string {
+  const today = toLocal(new Date(Date.now() - daysAgo * 86_400_000).toISOString()).slice(0, 10);
+  return fromLocal(`${today}T00:00`);
+}

@@ -1,0 +1,67 @@
+// A client of /graphql: sends an operation with the session's token and returns its data, or throws the error of the server.
+import { storeHeaders } from "../config";
+import type { TypedDocumentString } from "../generated";
+import { type GraphQLErrorBody, ServerError, toServerError } from "./errors";
+import { accessToken, forgetAccess } from "./session";
+
+type Values = Record<string, unknown>;
+
+interface Answer<Data> {
+  data: Data | null;
+  // Errors of fields that are null for this user; their neighbours are there.
+  errors: ServerError[];
+}
+
+export async function execute<Data, Variables>(
+  document: TypedDocumentString<Data, Variables>,
+  ...[variables]: Variables extends Record<string, never> ? [] : [Variables]
+): Promise<Data> {
+  return (await send<Data>(String(document), (variables ?? {}) as Values)).data;
+}
+
+// For documents that are written at run time, from the description of an entity.
+export async function send<Data = Values>(query: string, variables: Values = {}): Promise<Answer<Data> & { data: Data }> {
+  const body = JSON.stringify({ query, variables });
+  return complete<Data>(await post(body, { "Content-Type": "application/json" }));
+}
+
+// An operation with a file (docs/reference/graphql.md#multipart-requests).
+export async function upload<Data>(query: string, name: string, file: File, variables: Values = {}): Promise<Data> {
+  const form = new FormData();
+  form.set("operations", JSON.stringify({ query, variables: { ...variables, [name]: null } }));
+  form.set("map", JSON.stringify({ 0: [`variables.${name}`] }));
+  form.set("0", file);
+  return (await complete<Data>(await post(form, { "Apollo-Require-Preflight": "true" }))).data;
+}
+
+async function post(body: BodyInit, headers: Record<string, string>): Promise<Response> {
+  const response = await postOnce(body, headers);
+  if (response.status !== 401) return response;
+  // The session may have been renewed elsewhere; if it has ended, this is the last attempt.
+  forgetAccess();
+  return postOnce(body, headers);
+}
+
+async function postOnce(body: BodyInit, headers: Record<string, string>): Promise<Response> {
+  const token = await accessToken();
+  const credential: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};
+  try {
+    return await fetch("/graphql", { method: "POST", headers: { ...headers, ...storeHeaders(), ...credential }, body });
+  } catch {
+    throw toServerError({ message: "", extensions: { code: "UNREACHABLE" } });
+  }
+}
+
+async function complete<Data>(response: Response): Promise<Answer<Data> & { data: Data }> {
+  const answer = (await response.json().catch(() => ({}))) as { data?: Data | null; errors?: GraphQLErrorBody[]; error?: string; message?: string };
+  const errors = (answer.errors ?? []).map(toServerError);
+  const data = answer.data ?? null;
+  const isEmpty = data === null || Object.values(data).every((value) => value === null);
+  if (data !== null && !(isEmpty && errors.length)) return { data, errors };
+  if (errors[0]) throw errors[0];
+  throw new ServerError(codeOf(response.status), answer.message ?? answer.error ?? String(response.status), response.status);
+}
+
+function codeOf(status: number): string {
+  return status === 401 ? "UNAUTHENTICATED" : status === 429 ? "RATE_LIMITED" : "INTERNAL";
+}

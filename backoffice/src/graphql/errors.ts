@@ -1,0 +1,36 @@
+// Errors of the server, as clients of /graphql see them (docs/reference/graphql.md#errors).
+import { errorText } from "../texts/errors";
+
+export interface GraphQLErrorBody {
+  message: string;
+  path?: (string | number)[];
+  extensions?: { code?: string; field?: string; details?: Record<string, unknown> };
+}
+
+export class ServerError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status: number,
+    readonly fields: Readonly<Record<string, string>> = {},
+    readonly details: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message);
+  }
+}
+
+const STATUS: Record<string, number> = { UNAUTHENTICATED: 401, FORBIDDEN: 403, NOT_FOUND: 404, CONFLICT: 409, RATE_LIMITED: 429 };
+
+export function toServerError(body: GraphQLErrorBody): ServerError {
+  const { code = "INTERNAL", field, details = {} } = body.extensions ?? {};
+  const listed = details.fields;
+  const fields = isTexts(listed) ? listed : field ? { [field]: body.message } : {};
+  const reason = typeof details.reason === "string" ? details.reason : "";
+  const message = errorText(reason || code, body.message);
+  const texts = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, errorText(text, text)]));
+  return new ServerError(code, message, STATUS[code] ?? 422, texts, details);
+}
+
+function isTexts(value: unknown): value is Record<string, string> {
+  return typeof value === "object" && value !== null && Object.values(value).every((each) => typeof each === "string");
+}

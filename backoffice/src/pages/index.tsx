@@ -1,0 +1,13 @@
+// The pages made by hand, one file each, loaded when they are opened. What isn't here is derived (src/derived).
+import type { ComponentType, LazyExoticComponent, ReactNode } from "react";
+
+interface EntityPages {
+  list?: LazyExoticComponent<ComponentType>;
+  edit?: LazyExoticComponent<ComponentType>;
+  create?: LazyExoticComponent<ComponentType>;
+}
+
+export const PAGES: Readonly<Record<string, EntityPages>> = {};
+
+// Pages that belong to no entity: <Route path="…" element={…} />.
+export const ROUTES: ReactNode = null;

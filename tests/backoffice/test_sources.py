@@ -1,0 +1,103 @@
+"""The back office is derived from the schema: its description, its types, and the program that uses both."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from graphql import build_schema, parse, validate
+
+from server.assets.build import BACK_OFFICE as SOURCES
+from server.assets.build import SCHEMA
+from tests.harness.packages import BACK_OFFICE, EXAMPLE, run_node
+
+TSC = "node_modules/typescript/bin/tsc"
+
+
+def describe(folder: Path, schema: Path) -> dict[str, Any]:
+    target = folder / "src" / "entities.json"
+    run_node("describe.mjs", schema, target, cwd=folder)
+    described: dict[str, Any] = json.loads(target.read_text("utf-8"))
+    return described
+
+
+@pytest.mark.slow(seconds=15)
+def test_the_program_fits_the_types_of_its_operations(tmp_path: Path) -> None:
+    folder = BACK_OFFICE.open(tmp_path)
+    describe(folder, SCHEMA)
+    options = json.loads((folder / "tsconfig.json").read_text("utf-8"))["compilerOptions"]
+    assert options["strict"]
+    run_node(TSC, "--project", folder, "--preserveSymlinks", cwd=folder)
+
+
+@pytest.mark.slow(seconds=4)
+def test_the_generated_types_are_those_of_the_operations(tmp_path: Path) -> None:
+    folder = EXAMPLE.open(tmp_path)
+    run_node("codegen.mjs", SCHEMA, folder / "generated.ts", SOURCES / "src" / "operations", cwd=folder)
+    assert (folder / "generated.ts").read_text("utf-8") == (SOURCES / "src" / "generated.ts").read_text("utf-8")
+
+
+def test_the_operations_are_valid_for_the_public_schema() -> None:
+    schema = build_schema(SCHEMA.read_text("utf-8"))
+    operations = sorted((SOURCES / "src" / "operations").glob("*.graphql"))
+    assert operations
+    errors = [error.message for path in operations for error in validate(schema, parse(path.read_text("utf-8")))]
+    assert errors == []
+
+
+def test_no_type_is_any() -> None:
+    sources = [path for path in (SOURCES / "src").rglob("*.ts*") if path.name != "generated.ts"]
+    assert [path.name for path in sources if re.search(r"(?:[:<,|(]|\bas)\s*any\b", path.read_text("utf-8"))] == []
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_new_entity_of_the_schema_has_a_list_and_a_form(tmp_path: Path) -> None:
+    folder = BACK_OFFICE.open(tmp_path)
+    schema = tmp_path / "schema.graphql"
+    addition = """
+        type Gadget { id: ID! name: String! color: Color price_cents: Int! maker: Vendor parts: [Part!]! updated_at: DateTime! }
+        type Part { label: String! amount: Int! }
+        enum Color { "Red." RED }
+        type GadgetPage { items: [Gadget!]! total: Int! }
+        input GadgetFilter { id: [ID!] search: String color: [Color!] }
+        enum GadgetSort { NAME_ASC NAME_DESC }
+        input GadgetInput { name: String color: Color maker_id: ID parts: [PartInput!] secret: String }
+        input PartInput { label: String amount: Int }
+        extend type Query {
+            gadget(id: ID!): Gadget
+            gadget_page(page: Int! = 1, per_page: Int! = 20, filter: GadgetFilter, sort: GadgetSort): GadgetPage
+        }
+        extend type Mutation { gadget_create(input: GadgetInput!): Gadget gadget_update(id: ID!, input: GadgetInput!): Gadget }
+    """
+    schema.write_text(SCHEMA.read_text("utf-8") + addition, encoding="utf-8")
+    described = describe(folder, schema)
+    gadget = described["entities"]["gadget"]
+    assert gadget["label"] == "name"
+    assert gadget["sorts"] == ["NAME"]
+    assert {field["name"]: field["kind"] for field in gadget["fields"]} == {
+        "id": "id",
+        "name": "text",
+        "color": "enum",
+        "price_cents": "integer",
+        "maker": "record",
+        "parts": "object",
+        "updated_at": "time",
+    }
+    # A form reads the value of each field of the input where the record has it; a secret can't be read.
+    written = {field["name"]: field.get("from") for field in gadget["update"]["fields"]}
+    assert written == {"name": "name", "color": "color", "maker_id": "maker.id", "parts": "parts", "secret": None}
+    maker = next(field for field in gadget["update"]["fields"] if field["name"] == "maker_id")
+    assert (maker["kind"], maker["entity"], maker["label"]) == ("record", "vendor", "name")
+    assert described["enums"]["Color"] == [{"id": "RED", "name": "Red"}]
+
+
+def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
+    names = re.findall(r"^  (\w+)_page\(", SCHEMA.read_text("utf-8"), re.MULTILINE)
+    assert len(names) > 45
+    texts = (SOURCES / "src" / "texts" / "entities.ts").read_text("utf-8")
+    order = (SOURCES / "src" / "entities" / "order.ts").read_text("utf-8").partition("MENU")[2]
+    assert [name for name in names if not re.search(rf"[|\n`]{name}:", texts)] == []
+    assert [name for name in names if f'"{name}"' not in order] == []
