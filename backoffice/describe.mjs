@@ -4,7 +4,7 @@
 // take, each with the path from which a form reads its present value. Types other than entities are described inline, where they occur.
 import { readFileSync, writeFileSync } from "node:fs";
 import {
-  buildSchema, getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isObjectType,
+  buildSchema, getNamedType, isEnumType, isInputObjectType, isAbstractType, isListType, isNonNullType, isObjectType,
 } from "graphql";
 
 const [sdl, target] = process.argv.slice(2);
@@ -48,6 +48,7 @@ function readable(type, depth = 0) {
   return Object.entries(type.getFields()).flatMap(([name, field]) => {
     const { named } = unwrap(field.type);
     if (field.args.some((argument) => isNonNullType(argument.type) && argument.defaultValue === undefined)) return [];
+    if (isAbstractType(named)) return [];
     if (!isObjectType(named)) return [{ ...described(name, field), of: depth ? undefined : type.name }];
     if (named.name.endsWith("Connection")) return [];
     const base = { ...described(name, field), of: depth ? undefined : type.name };
@@ -87,6 +88,8 @@ function writable(input, record, entity, depth = 0) {
     const from = source(name, record);
     const base = { ...described(name, field), from };
     if (!isInputObjectType(named)) {
+      // Read as an object and written as JSON: a form can't send back what it shows.
+      if (from && !from.includes(".") && isObjectType(getNamedType(record.getFields()[from].type))) return [{ ...base, from: undefined, isUnread: true }];
       const target = base.kind === "id" ? referenced(name, record, entity) : undefined;
       return [target ? { ...base, kind: "record", entity: target, label: labelOf(typeOf(target)) } : base];
     }
@@ -99,11 +102,13 @@ function writable(input, record, entity, depth = 0) {
 function mutation(name, record, entity) {
   const field = mutations[name];
   const input = field?.args.find((argument) => argument.name === "input");
-  if (!input) return undefined;
+  const isUpdate = name.endsWith("_update");
+  // Mutations of another form have pages of their own, if any.
+  if (!input || getNamedType(field.type) !== record || field.args.some((argument) => argument.name === "id") !== isUpdate) return undefined;
   const extra = field.args.filter((argument) => !["id", "input"].includes(argument.name));
   return {
     type: getNamedType(input.type).name,
-    fields: writable(getNamedType(input.type), record, entity),
+    fields: writable(getNamedType(input.type), record, entity).filter((each) => !isUpdate || !each.members?.some((member) => member.isUnread)),
     extra: extra.map((argument) => {
       const base = described(argument.name, argument);
       const target = base.kind === "id" ? referenced(argument.name, record, entity) : undefined;

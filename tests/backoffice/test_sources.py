@@ -94,6 +94,15 @@ def test_a_new_entity_of_the_schema_has_a_list_and_a_form(tmp_path: Path) -> Non
     assert described["enums"]["Color"] == [{"id": "RED", "name": "Red"}]
 
 
+@pytest.mark.slow(seconds=3)
+def test_what_is_asked_of_every_entity_is_valid_for_the_schema(tmp_path: Path) -> None:
+    folder = BACK_OFFICE.open(tmp_path)
+    count = len(describe(folder, SCHEMA)["entities"])
+    program = folder / "documents.mjs"
+    program.write_bytes(Path(__file__).with_name("documents.mjs").read_bytes())
+    assert run_node(program, SCHEMA, cwd=folder).splitlines() == [f"{count} entities"]
+
+
 def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
     names = re.findall(r"^  (\w+)_page\(", SCHEMA.read_text("utf-8"), re.MULTILINE)
     assert len(names) > 45
