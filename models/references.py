@@ -72,6 +72,7 @@ TAX = ReferenceType("tax", "taxes")
 THREAD = ReferenceType("discussion", "discussion_threads", soft_deleted=False)
 USER = ReferenceType("user", "users")
 USERGROUP = ReferenceType("usergroup", "usergroups")
+VARIATION_GROUP = ReferenceType("variation group", "variation_groups")
 VENDOR = ReferenceType("vendor", "vendors")
 WAREHOUSE = ReferenceType("warehouse", "warehouses")
 

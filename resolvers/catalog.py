@@ -50,6 +50,7 @@ _PRODUCT_FIELD_NAMES = {
     "category_id": "category",
     "category_ids": "categories",
     "tax_ids": "taxes",
+    "variation_group_id": "variation_group",
 }
 _INPUT_NAMES = {domain: fields for fields, domain in _PRODUCT_FIELD_NAMES.items()}
 _FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant", "variant_ids": "variants"}

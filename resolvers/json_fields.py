@@ -76,6 +76,9 @@ JSON_FIELDS: Mapping[tuple[str, str], Schema] = {
     ("ShippingMethod", "service"): FREE_OBJECT,
     ("ShippingMethodInput", "rate_params"): FREE_OBJECT,
     ("ShippingMethodInput", "service"): FREE_OBJECT,
+    ("VariationGroup", "legacy_features"): array(FREE_OBJECT),
+    ("VariationGroup", "legacy_products"): array(FREE_OBJECT),
+    ("VariationGroupResult", "statuses"): map_of(INTEGER),
     ("Vendor", "shippings"): FREE_OBJECT,
     ("VendorInput", "shippings"): FREE_OBJECT,
 }

@@ -35,6 +35,7 @@ MODULES = (
     "product_search",
     "media",
     "options",
+    "variations",
     "orders",
     "carts",
     "statuses",

@@ -37,6 +37,7 @@ _BY_NAME: Mapping[str, str] = {
     "ids": "The IDs of the records.",
     "immediate": "Whether the previous secret becomes invalid at once.",
     "input": "The fields of the record; those left out stay as they are.",
+    "combinations": "The variants of each, objects of feature ID to variant ID.",
     "inputs": "The records.",
     "installments": "The number of installments.",
     "item_id": "The ID of the cart line.",

@@ -25,6 +25,8 @@ WITH deleted AS (SELECT unnest($2::bigint[]) AS id), deleted_combinations AS (
     DELETE FROM option_exceptions e USING deleted WHERE e.tenant_id = $1 AND e.product_id = deleted.id
 ), deleted_attachments AS (
     DELETE FROM attachments a USING deleted WHERE a.tenant_id = $1 AND a.product_id = deleted.id
+), deleted_variations AS (
+    DELETE FROM variation_group_products m USING deleted WHERE m.tenant_id = $1 AND m.product_id = deleted.id
 )
 DELETE FROM required_products r USING deleted
 WHERE r.tenant_id = $1 AND (r.product_id = deleted.id OR r.required_id = deleted.id)

@@ -31,6 +31,7 @@ from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusive
 from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
+from domain.catalog.variation_members import COMMON_FIELDS, find_children, place_products
 from domain.media.received import store_images
 from domain.notifications import write as notifications
 from domain.taxes.taxes import set_taxes_in_bulk
@@ -104,8 +105,17 @@ async def update_product(scope: Scope, product: object, values: InputValues, *, 
     draft = read_draft(scope, values)
     async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [product], check_sku=check_sku)
-    assert draft.product_id is not None
+        assert draft.product_id is not None
+        await _update_variations(scope, draft.product_id, values)
     return draft.product_id
+
+
+async def _update_variations(scope: Scope, product_id: int, values: InputValues) -> None:
+    """Set what a default product and its variations have in common for these too."""
+    common = {name: values[name] for name in COMMON_FIELDS if name in values}
+    children = await find_children(scope, product_id) if common else []
+    if children:
+        await _save(scope, [read_draft(scope, common) for _ in children], children, check_sku=False)
 
 
 async def _store_images(scope: Scope, values: InputValues) -> None:
@@ -227,6 +237,12 @@ async def _write(
         changed |= await write_feature_values(
             scope, {product: feature_values for product, feature_values in by_product.items() if product is not None}
         )
+    groups = {
+        draft.product_id: draft.values["variation_group"]
+        for draft in drafts
+        if draft.product_id is not None and "variation_group" in draft.values
+    }
+    changed |= await place_products(scope, groups) if groups else set()
     await touch_rows(scope, changed - written)
     await _announce(scope, [draft for draft in drafts if draft.product_id in changed], new)
     return changed

@@ -17,6 +17,7 @@ from domain.catalog.listing import (
     listed_or,
     of_row,
 )
+from domain.catalog.variation_members import DEFAULT_SQL
 from domain.filters import (
     created_range,
     exact,
@@ -42,6 +43,7 @@ from models.reading.queries import (
     EntityFilter,
     Sort,
     ToMany,
+    any_of,
     by_ids,
     compares,
     flag,
@@ -146,6 +148,18 @@ def _words_in(value: str) -> Condition:
     return Condition(f"vitrine_words(concat_ws(' ', {columns})) LIKE ALL ({{}}::text[])", (_like_words(text),))
 
 
+_MEMBERSHIP = "variation_group_products m WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id"
+PARENT_NUMBER = f"coalesce((SELECT nullif({DEFAULT_SQL.format('m')}, t.id) FROM {_MEMBERSHIP}), 0)"
+"""The product that this one is shown as a variation of, or 0."""
+
+
+def _has_product_type(value: Any) -> Condition:
+    """Match products on their own, those shown as one included (`P`), or variations of these (`V`)."""
+    wanted = {str(item).upper() for item in (value if isinstance(value, list) else [value])}
+    choices = {"P": f"{PARENT_NUMBER} = 0", "V": f"{PARENT_NUMBER} <> 0"}
+    return Condition(" OR ".join(sql for letter, sql in choices.items() if letter in wanted) or "false")
+
+
 PRODUCTS = Entity(
     table="products",
     visible=_products(OPEN),
@@ -218,6 +232,18 @@ PRODUCTS = Entity(
         **exact("text", "slug"),
         **exact("text", "tracking", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
+        "variation_group_id": optional_references(
+            "variation_groups",
+            "in any of these variation groups; 0 means in none",
+            column=f"(SELECT m.group_id FROM {_MEMBERSHIP})",
+        ),
+        "has_variation_group": EntityFilter(
+            "boolean", flag(f"EXISTS (SELECT FROM {_MEMBERSHIP})"), "in a variation group", internal=True
+        ),
+        "variation_parent_id": EntityFilter(
+            "text", any_of(PARENT_NUMBER + "::text", "text"), "a variation of any of these", many=True, internal=True
+        ),
+        "product_type": EntityFilter("text", _has_product_type, "`P` or `V`", many=True, internal=True),
     },
     sorts={
         **sorts("created_at"),

@@ -142,3 +142,26 @@ class FeatureValueVariant(StoreModel, table="feature_value_variants"):
 
     feature_value = fields.ForeignKeyField("models.FeatureValue", related_name="choices")
     variant = fields.ForeignKeyField("models.FeatureVariant", related_name="choices")
+
+
+class VariationGroup(SoftDeletable, table="variation_groups"):
+    """Products between which a storefront switches, because they differ in the variants of some features."""
+
+    code = fields.TextField()
+
+
+class VariationGroupFeature(StoreModel, table="variation_group_features"):
+    """A feature of a variation group. `purpose` is `group_catalog_item` (products of their own) or `group_variation_catalog_item`."""
+
+    group = fields.ForeignKeyField("models.VariationGroup", related_name="features")
+    feature = fields.ForeignKeyField("models.Feature", related_name="variation_groups")
+    purpose = fields.TextField()
+    position = fields.IntField(default=0)
+
+
+class VariationGroupProduct(StoreModel, table="variation_group_products"):
+    """A product of a variation group. Of products that are shown as one, the first by `position` is the default."""
+
+    group = fields.ForeignKeyField("models.VariationGroup", related_name="members")
+    product = fields.OneToOneField("models.Product", related_name="variation")
+    position = fields.IntField(default=0)

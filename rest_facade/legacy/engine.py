@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from aiohttp import web
@@ -54,6 +55,7 @@ IGNORED_FIELDS = "X-Ignored-Fields"
 _NOT_FOUND = "not_found"
 _OTHER_NAMES = {LANG_CODE.name: LANGUAGE.name}
 """CS-Cart's names of lookup parameters in a query."""
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,13 @@ async def execute_mutation(
 # --- Lists -------------------------------------------------------------------------------------------------------------------
 
 
-def list_handler(resource: Resource, operations: Operations, path: str = "") -> Handler:
-    """Build the handler that lists an entity; `path` is the alias it is listed by, which names the collection."""
+def list_handler(
+    resource: Resource, operations: Operations, path: str = "", *, narrowed: Mapping[str, Any] = _NOTHING
+) -> Handler:
+    """Build the handler that lists an entity, or of it what the filters `narrowed` select.
+
+    `path` is the alias it is listed by, which names the collection.
+    """
     operation = operations[f"{resource.operations}List"]
     large_list = LargeList(resource, operation, operations[f"{resource.operations}Numbers"])
     name = path or resource.name
@@ -144,6 +151,7 @@ def list_handler(resource: Resource, operations: Operations, path: str = "") -> 
     async def list_records(request: web.Request) -> web.StreamResponse:
         scope = authorize_entity(request, resource, VIEW, operation)
         query = parse_query(request.rel_url.raw_query_string, scope)
+        query.filter |= narrowed
         permissions, render = permission_variables(resource, scope), renderer(scope)
         if is_large(query):
             return await stream_list(request, scope, large_list, query, permissions, render, name)
@@ -371,12 +379,12 @@ def _not_found_error(resource: Resource, request: web.Request, body: Mapping[str
     return error
 
 
-def only_in_cscart(handler: Handler, methods: Iterable[str]) -> Handler:
-    """Return the handler of a method that an address has in CS-Cart's dialect only; `methods` are those that it has anyway."""
+def only_in_cscart(handler: Handler, resource: Resource, operation: FacadeOperation, methods: Iterable[str]) -> Handler:
+    """Return the handler of a change that an address has in CS-Cart's dialect only; `methods` are those that it has anyway."""
     allowed = tuple(methods)
 
     async def serve(request: web.Request) -> web.StreamResponse:
-        if not is_cscart(request[SCOPE]):
+        if not is_cscart(authorize_entity(request, resource, MANAGE, operation)):
             raise web.HTTPMethodNotAllowed(request.method, allowed)
         return await handler(request)
 

@@ -73,7 +73,7 @@ class LargeList:
                 **variables,
             }
             rows = map(render, (await execute(scope, self.records, of_batch))["page"]["items"])
-            by_number = {row[number_field.name]: row for row in rows}
+            by_number = {str(row[number_field.name]): row for row in rows}
             yield [by_number[number] for number in batch if number in by_number]
 
 

@@ -59,7 +59,11 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
         vendor = Owner(STORES, "vendor_id", "vendor_id")
         yield "POST", f"{path}/{{vendor_id}}/orders", engine.create_handler(ORDERS, operations["OrderCreate"], vendor)
         create = engine.create_handler(PRODUCTS, operations["ProductCreate"], Owner(STORES, "vendor_id", "id"))
-        yield "POST", f"{path}/{{id}}/products", only_in_cscart(create, _READ_METHODS)
+        yield (
+            "POST",
+            f"{path}/{{id}}/products",
+            only_in_cscart(create, PRODUCTS, operations["ProductCreate"], _READ_METHODS),
+        )
     category = _record_below(operations, CATEGORIES, "CategoryProducts", PRODUCTS, "category_id")
     yield "GET", "categories/{id}/products/{product_id}", category
     yield from _posts_of_products(operations)
@@ -86,27 +90,27 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
 def _posts_of_products(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     posts = "products/{id}/discussions"
     create = engine.create_handler(DISCUSSIONS, operations["DiscussionCreate"], Owner(PRODUCTS, "product_id", "id"))
-    yield "POST", posts, only_in_cscart(create, _READ_METHODS)
-    find = _reference_finder(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
-    yield "GET", f"{posts}/{{post_id}}", _show_below(operations, PRODUCTS, DISCUSSIONS, find)
+    yield "POST", posts, only_in_cscart(create, DISCUSSIONS, operations["DiscussionCreate"], _READ_METHODS)
+    find = reference_finder(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
+    yield "GET", f"{posts}/{{post_id}}", show_below(operations, PRODUCTS, DISCUSSIONS, find)
     update, delete = operations["DiscussionUpdate"], operations["DiscussionDelete"]
     for method, operation, handler in (
         ("PUT", update, engine.update_handler(DISCUSSIONS, update)),
         ("DELETE", delete, engine.delete_handler(DISCUSSIONS, delete)),
     ):
-        change = _change_below(DISCUSSIONS, operation, handler, find)
-        yield method, f"{posts}/{{post_id}}", only_in_cscart(change, _READ_METHODS)
+        change = change_below(DISCUSSIONS, operation, handler, find)
+        yield method, f"{posts}/{{post_id}}", only_in_cscart(change, DISCUSSIONS, operation, _READ_METHODS)
 
 
 def _record_below(
     operations: Operations, owner: Resource, list_operation: str, resource: Resource, parent_filter: str
 ) -> Handler:
     """Build the handler of a record of `resource` below one of `owner`; the path's second variable names it."""
-    find = _reference_finder(operations, owner, list_operation, resource, parent_filter)
-    return _show_below(operations, owner, resource, find)
+    find = reference_finder(operations, owner, list_operation, resource, parent_filter)
+    return show_below(operations, owner, resource, find)
 
 
-def _reference_finder(
+def reference_finder(
     operations: Operations, owner: Resource, list_operation: str, resource: Resource, parent_filter: str
 ) -> ReferenceFinder:
     """Build the function that returns the reference of a record below another, or raises NotFound for either."""
@@ -126,7 +130,7 @@ def _reference_finder(
     return find
 
 
-def _change_below(
+def change_below(
     resource: Resource,
     operation: FacadeOperation,
     handler: Handler,
@@ -142,12 +146,13 @@ def _change_below(
     return change
 
 
-def _show_below(
+def show_below(
     operations: Operations,
     owner: Resource,
     resource: Resource,
     find: ReferenceFinder,
 ) -> Handler:
+    """Build the handler that returns a record below another."""
     show = operations[f"{resource.operations}Show"]
     renderer = dialect_renderer(resource, single=True)
 

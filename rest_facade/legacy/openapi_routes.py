@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel.json_schema import INTEGER, STRING, Schema, array, map_of, named, object_schema
+from kernel.json_schema import INTEGER, STRING, Schema, array, map_of, named, object_schema, one_of
 from rest_facade.legacy import value_schemas
 from rest_facade.legacy.product_combinations import COMBINATIONS
 from rest_facade.legacy.quotes import QUOTE_FIELDS, VENDOR_FIELDS
@@ -38,6 +38,7 @@ from rest_facade.legacy.value_schemas import (
     UNIX_TIME,
     WRITTEN_ID,
 )
+from rest_facade.legacy.variation_groups import VARIATION_GROUPS
 from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES
 from rest_facade.openapi import PAGE, InputRecord, OperationInput, OperationResult, RouteDocs, RouteKey, request_body
 
@@ -51,7 +52,47 @@ def _below(owner: Resource, resource: Resource) -> NestedList:
 
 def route_docs() -> dict[RouteKey, RouteDocs]:
     """Return the documentation of the hand-written routes."""
-    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES, **_nested_records()}
+    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES, **_nested_records(), **_variations()}
+
+
+def _variations() -> dict[RouteKey, RouteDocs]:
+    groups, variations = "/api/product_variations_groups", "/api/product_variations"
+    members = f"{groups}/{{id}}/product_variations"
+    product, new, changed = single_of(PRODUCTS), create_body(PRODUCTS), update_body(PRODUCTS)
+    written = object_schema(group=row_of(VARIATION_GROUPS), products_status=map_of(INTEGER))
+    fields = (*VARIATION_GROUPS.fields, *VARIATION_GROUPS.input_fields)
+    group = OperationInput("VariationGroupCreate", "VariationGroupBody", input_members(fields, "input."))
+    ids = object_schema(product_id=WRITTEN_ID)
+    docs = {
+        ("GET", groups): RouteDocs(
+            "List variation groups", rows_of(VARIATION_GROUPS), query=query_of(VARIATION_GROUPS)
+        ),
+        ("GET", f"{groups}/{{id}}"): RouteDocs("Retrieve a variation group", row_of(VARIATION_GROUPS)),
+        ("DELETE", f"{groups}/{{id}}"): RouteDocs("Delete a variation group", status=204),
+        ("POST", groups): RouteDocs("Create a variation group", written, status=201, body=group),
+        ("PUT", f"{groups}/{{id}}"): RouteDocs("Update a variation group", written, body=group),
+        ("POST", f"{variations}/{{id}}/detach_product_variation"): RouteDocs(
+            "Take a product out of its variation group", ids, status=201
+        ),
+        ("POST", f"{variations}/{{id}}/set_default_product_variation"): RouteDocs(
+            "Make a product the default of its variations", ids, status=201
+        ),
+        ("POST", f"{variations}/{{id}}/generate_product_variations"): RouteDocs(
+            "Create variations of a product",
+            written,
+            status=201,
+            body=request_body("combinations", combinations=array(map_of(one_of(STRING, INTEGER)))),
+        ),
+    }
+    for collection, single in ((variations, f"{variations}/{{id}}"), (members, f"{members}/{{product_id}}")):
+        docs |= {
+            ("GET", collection): RouteDocs("List product variations", rows_of(PRODUCTS), query=query_of(PRODUCTS)),
+            ("POST", collection): RouteDocs("Create a product variation", ids, status=201, body=new),
+            ("GET", single): RouteDocs("Retrieve a product variation", product),
+            ("PUT", single): RouteDocs("Update a product variation", ids, body=changed),
+            ("DELETE", single): RouteDocs("Delete a product variation", status=204),
+        }
+    return docs
 
 
 _WRITTEN_VARIABLE = object_schema(langvar_id=WRITTEN_ID, name=STRING)

@@ -143,7 +143,7 @@ def _keyed(resource: Resource, rows: list[Record]) -> dict[str, Record]:
     key, fallback = resource.key, resource.fallback_key
     keyed: dict[str, Record] = {}
     for row in rows:
-        keyed[row[fallback] if fallback and row[key] in keyed else row[key]] = row
+        keyed[str(row[fallback] if fallback and row[key] in keyed else row[key])] = row
     return keyed
 
 

@@ -18,6 +18,7 @@ from rest_facade.legacy import (
     product_combinations,
     quotes,
     sign_in_keys,
+    variations,
     version,
 )
 from rest_facade.legacy.engine import Operations
@@ -55,6 +56,7 @@ def all_routes() -> list[Route]:
         *vendor_app.routes(operations),
         *product_combinations.routes(operations),
         *nested_records.routes(operations),
+        *variations.routes(operations),
         *boxes.routes(operations),
         *quotes.routes(operations),
     ]
@@ -75,7 +77,7 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
         else:
             handler = build_handler(resource, operation)
         if action in resource.cscart_actions:
-            handler = engine.only_in_cscart(handler, _methods_at(resource, suffix))
+            handler = engine.only_in_cscart(handler, resource, operation, _methods_at(resource, suffix))
         yield Route(method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create")
     for subroute in resource.subroutes:
         if isinstance(subroute, NestedList):

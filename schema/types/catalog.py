@@ -20,6 +20,7 @@ from domain.catalog.read import (
     FEATURE_VALUES,
     FEATURE_VARIANTS,
     FEATURES,
+    PARENT_NUMBER,
     PRODUCT_IMAGES,
     PRODUCTS,
     PRODUCTS_BELOW_CATEGORY,
@@ -54,6 +55,7 @@ from schema.types.media import ImageInput, ImageRecordObject, image_relation, wi
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject, ProductImageInput
 from schema.types.pricing import TaxObject
 from schema.types.product_prices import PriceRangeObject, ProductPricingObject, price_range, product_pricing
+from schema.types.references import VariationGroup
 from schema.types.seo import with_seo
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
@@ -337,6 +339,28 @@ class ProductObject:
         "Other active products of the main category, newest first.",
         limited="first",
     )
+    variation_group: VariationGroup | None = relation(
+        many_to_many("variation_group_products", "product_id", "variation_groups", "group_id", "t.id"),
+        "The group of products that differ from this one in the variants of some features.",
+        single=True,
+    )
+    variation_group_number: BigInt = computed(
+        "coalesce((SELECT m.group_id FROM variation_group_products m WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id), 0)",
+        "The legacy numeric ID of the variation group, or 0.",
+        internal=True,
+    )
+    variation_group_code: str = computed(
+        "coalesce((SELECT v.code FROM variation_group_products m JOIN variation_groups v"
+        " ON v.tenant_id = m.tenant_id AND v.id = m.group_id"
+        " WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id), '')",
+        "The code of the variation group.",
+        internal=True,
+    )
+    variation_parent_number: BigInt = computed(
+        PARENT_NUMBER,
+        "The legacy numeric ID of the product that this one is shown as a variation of, or 0.",
+        internal=True,
+    )
     features: list[FeatureValueObject] = relation(
         ToMany("t.product_id", "t.feature_id, t.id"), "The product's feature values."
     )
@@ -394,6 +418,9 @@ class ProductInput:
         "All categories of the product; the first becomes the main one unless `category_id` is set."
     )
     tax_ids: list[ID] | None = optional_field("The taxes applied to the product.")
+    variation_group_id: ID | None = optional_field(
+        "The variation group of the product, which must have a variant of each of its features; null for none."
+    )
     images: list[ProductImageInput] | None = optional_field("All images, the main image first.")
     main_image: ProductImageInput | None = optional_field("The main image; null removes it.", internal=True)
     more_images: list[ProductImageInput] | None = optional_field("The images other than the main image.", internal=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from schema.types.orders import OrderConnectionObject, OrderObject
     from schema.types.payments import PaymentObject
     from schema.types.people import UserObject
+    from schema.types.variations import VariationGroupObject
 
 CustomerCart: TypeAlias = Annotated["CustomerCartObject", strawberry.lazy("schema.types.carts")]
 Product: TypeAlias = Annotated["ProductObject", strawberry.lazy("schema.types.catalog")]
@@ -21,4 +22,5 @@ Order: TypeAlias = Annotated["OrderObject", strawberry.lazy("schema.types.orders
 OrderConnection: TypeAlias = Annotated["OrderConnectionObject", strawberry.lazy("schema.types.orders")]
 Payment: TypeAlias = Annotated["PaymentObject", strawberry.lazy("schema.types.payments")]
 Vendor: TypeAlias = Annotated["VendorObject", strawberry.lazy("schema.types.marketplace")]
+VariationGroup: TypeAlias = Annotated["VariationGroupObject", strawberry.lazy("schema.types.variations")]
 User: TypeAlias = Annotated["UserObject", strawberry.lazy("schema.types.people")]

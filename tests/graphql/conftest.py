@@ -28,6 +28,9 @@ from models.tables.catalog import (
     Product,
     ProductCategory,
     ProductImage,
+    VariationGroup,
+    VariationGroupFeature,
+    VariationGroupProduct,
 )
 from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
 from models.tables.credentials import AuditEntry, Session
@@ -197,6 +200,11 @@ async def create_records(scope: Scope) -> StoreRecords:
         feature = await Feature.create(name="Cor", type="S")
         variant = await FeatureVariant.create(feature_id=feature.id, name="Azul")
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
+        variation_group = await VariationGroup.create(code="CANECAS")
+        await VariationGroupFeature.create(
+            group_id=variation_group.id, feature_id=feature.id, purpose="group_variation_catalog_item"
+        )
+        await VariationGroupProduct.create(group_id=variation_group.id, product_id=product.id)
         choice_records = await _create_options(product.id, vendor.id)
         payment_method = await PaymentMethod.create(name="Pix", processor="pix")
         shipping_method = await ShippingMethod.create(name="Sedex", base_cents=1500)
@@ -332,6 +340,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "product": product,
         "draft": draft,
         "feature": feature,
+        "variation_group": variation_group,
         "payment_method": payment_method,
         "shipping_method": shipping_method,
         "order": orders[0],

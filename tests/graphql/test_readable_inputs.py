@@ -46,6 +46,7 @@ RENAMED = {
     "ShipmentInput.order_status": "order.status",
     "ShippingMethodInput.tax_ids": "taxes.id",
     "VendorSignupInput.company": "name",
+    "VariationGroupInput.product_ids": "products.id",
     "WarehouseAreaInput.area_id": "id",
 }
 # The members of the order that a checkout returns are those of a shop; the whole order is read by its customer and by staff.

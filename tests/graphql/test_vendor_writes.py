@@ -19,8 +19,10 @@ from graphql import (
 
 from domain.catalog.attachments import ATTACHMENT_RECORDS
 from domain.catalog.combinations import create_combination
+from domain.catalog.option_exceptions import create_exception
 from domain.catalog.options import create_option
 from kernel.scope import Actor, ActorKind, active_scope
+from models.tables.catalog import VariationGroup
 from models.tables.taxes import Tax
 from models.tables.users import UserAddress
 from resolvers.execute import execute, load_operations
@@ -131,6 +133,15 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "combination_update": ({"combinations": COMBINATION}, OPTIONS),
     "combination_called_update": ({"combinations": COMBINATION}, OPTIONS),
     "option_exception_create": ({}, {"option_exceptions", "exception_choices"}),
+    "option_exception_update": ({"option_exceptions": {"type", "hash"}}, {"exception_choices", *OPTIONS}),
+    **dict.fromkeys(
+        ("variation_group_create", "variation_group_add"),
+        ({}, {"variation_groups", "variation_group_features", "variation_group_products"}),
+    ),
+    **dict.fromkeys(
+        ("variation_group_update", "variation_group_called_update"),
+        ({"variation_groups": {"code"}}, {"variation_group_products"}),
+    ),
     "attachment_create": ({}, {"attachments"}),
     "attachment_update": (
         {"attachments": {"description", "filename", "url", "filesize", "position", "status"}},
@@ -197,6 +208,8 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         value = {field: value_for(sample, field, known.type) for field, known in inner.fields.items()}
         if inner.name == "OptionVariantInput":
             value["id"] = None
+        if inner.name == "VariationGroupFeatureInput":
+            value |= {"feature_id": str(sample.colour), "purpose": "group_catalog_item"}
         if inner.name == "OptionInput":
             value |= {
                 "product_ids": None,
@@ -269,7 +282,11 @@ async def _options(sample: SampleStore) -> dict[str, Any]:
         combination = await create_combination(scope, chosen)
         file = {"product": sample.mug.number, "filename": "a.pdf", "url": "https://x.example/a.pdf"}
         attachment = await ATTACHMENT_RECORDS.create(scope, file)
+        exception = await create_exception(scope, chosen)
+        group = await VariationGroup.create(code="CORES2")
     return {
+        "variation": group.id,
+        "exception": exception,
         "option": option,
         "free_variant": large,
         "combination": combination,
@@ -294,12 +311,18 @@ async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name)
         "option": sample.records.get("option"),
         "combination": sample.records.get("combination"),
         "attachment": sample.records.get("attachment"),
+        "option_exception_update": sample.records.get("exception"),
+        "variation": sample.records.get("variation"),
         "address": (await sample.add(UserAddress, user_id=sample.vendor_user.number, zipcode="01001000")).id,
     }
     field = vendor_mutations()[name]
     variables, declared, arguments = {}, [], []
     for argument, known in field.args.items():
-        value = str(subjects[name.split("_")[0]]) if argument == "id" else value_for(sample, argument, known.type)
+        value = (
+            str(subjects.get(name, subjects[name.split("_")[0]]))
+            if argument == "id"
+            else value_for(sample, argument, known.type)
+        )
         if value is None:
             continue
         variables[argument] = value

@@ -27,6 +27,7 @@ from models.tables.catalog import (
     Product,
     ProductCategory,
     ProductImage,
+    VariationGroup,
 )
 from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
 from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
@@ -160,6 +161,7 @@ async def _catalogue(records: Mapping[str, Any]) -> dict[str, Any]:
         "blue": record_of(blue),
         "material": record_of(material),
         "volume": record_of(volume),
+        "variations": record_of(await VariationGroup.create(code="CORES")),
         "review": record_of(review),
     }
 

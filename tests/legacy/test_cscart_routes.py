@@ -173,3 +173,12 @@ async def test_the_letters_that_a_store_has_are_accepted(letter: str, cscart: Sa
     assert (await read(cscart, path))["status"] == letter
     rows = (await read(cscart, f"orders?status={letter}"))["orders"]
     assert [row["order_id"] for row in rows] == [str(cscart.order)]
+
+
+async def test_privileges_come_before_the_dialect(sample: SampleStore, cscart: SampleStore) -> None:
+    for store in (sample, cscart):
+        person = await store.add_user("view_catalog")
+        answer = await store.put(f"/api/exceptions/{store.exception}", {}, by=person)
+        assert (answer.status, answer.body["message"]) == (403, "Forbidden: privilege manage_catalog required"), (
+            store.host
+        )

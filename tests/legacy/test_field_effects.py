@@ -71,6 +71,8 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "max_qty": f"{_LINES} max_quantity", "qty_step": f"{_LINES} quantity_step", "list_qty_count": f"{_LINES} quantity_choices",
         "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
         "product_features": "domain/promotions/facts.py feature_values",
+        "variation_feature_values": "domain/promotions/facts.py feature_values",
+        "variation_group_id": "domain/catalog/variation_members.py place_products",
     },
     "categories": {
         "parent_id": f"{_PROMOTIONS} id_path", "status": "domain/catalog/listing.py status", "position": f"{_PRODUCTS} position",

@@ -36,6 +36,8 @@ PATHS = {
     "category_list": "categories?parent_id=0",
     "feature": "features/{colour}",
     "feature_list": "features",
+    "variation_group": "product_variations_groups/{variations}",
+    "variation_group_list": "product_variations_groups",
     "feature_list_filtered": "features?feature_type=select",
     "option": "options/{size}",
     "option_list": "options",

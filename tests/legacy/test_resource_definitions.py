@@ -14,7 +14,7 @@ from graphql import (
 
 from resolvers.execute import FacadeOperation
 from resolvers.root import internal_schema
-from rest_facade.legacy import boxes, product_combinations, quotes, routes
+from rest_facade.legacy import boxes, product_combinations, quotes, routes, variations
 from rest_facade.legacy.resource import ActionRoute, NestedList, QueryFilter, RecordField, Resource
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.legacy.resources import RESOURCES
@@ -177,6 +177,7 @@ def test_every_operation_is_used(operations):
     product_combinations.routes(RecordingDict(operations))
     boxes.routes(RecordingDict(operations))
     quotes.routes(RecordingDict(operations))
+    variations.routes(RecordingDict(operations))
     used |= {"AuthTokenCreate", "NotificationInbox", "SignInKeyCreate"}
     for resource in RESOURCES:
         actions = (*resource.actions, *resource.cscart_actions)
@@ -304,6 +305,23 @@ def test_the_routes_are_those_of_the_reference():
         ("GET", "categories/{id}/products"),
         ("GET", "users/{id}/usergroups"),
         ("PUT", "users/{id}/usergroups/{group_id}"),
+        *(
+            (method, path)
+            for collection, single in (
+                ("product_variations", "product_variations/{id}"),
+                ("product_variations_groups", "product_variations_groups/{id}"),
+                (
+                    "product_variations_groups/{id}/product_variations",
+                    "product_variations_groups/{id}/product_variations/{product_id}",
+                ),
+            )
+            for methods, path in (("GET POST", collection), ("GET PUT DELETE", single))
+            for method in methods.split()
+        ),
+        *(
+            ("POST", f"product_variations/{{id}}/{action}_product_variation{plural}")
+            for action, plural in (("detach", ""), ("set_default", ""), ("generate", "s"))
+        ),
         ("GET", "exceptions"),
         ("POST", "vendors/{id}/products"),
         ("POST", "stores/{id}/products"),

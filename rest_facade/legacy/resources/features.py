@@ -150,6 +150,9 @@ FEATURE_VALUE_INPUT = named(
         ),
     ),
 )
+VARIANTS_OF_FEATURES = types.ValueType(
+    parse=parse_features, body_schema=described(map_of(one_of(STRING, INTEGER)), "Variant id by feature id.")
+)
 FEATURES_OF_PRODUCT = types.rendered_by(
     render_features,
     parse_features,

@@ -19,7 +19,7 @@ from rest_facade.legacy.resource import (
     split_ids,
 )
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
-from rest_facade.legacy.resources.features import FEATURES_OF_PRODUCT, PRODUCT_FEATURES
+from rest_facade.legacy.resources.features import FEATURES_OF_PRODUCT, PRODUCT_FEATURES, VARIANTS_OF_FEATURES
 from rest_facade.legacy.resources.images import IMAGE, IMAGES
 from rest_facade.legacy.resources.product_filters import SEARCHED, parse_category, parse_search
 
@@ -73,15 +73,23 @@ PRODUCTS = Resource(
         RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("base_price", types.MONEY, filter_name="price_cents"),
         *same_names(types.TEXT, *SEO_FIELDS),
-        # The product that a variation belongs to: none, since products have options and combinations.
-        RecordField("parent_product_id", types.ID, constant="0"),
+        RecordField("parent_product_id", types.ID, filter_name="variation_parent_id", source="variation_parent_number"),
+        RecordField("variation_group_id", types.ID, "variation_group_id", "variation_group_id"),
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
         RecordField("product_features", FEATURES_OF_PRODUCT, "features", source="features { ...LegacyFeatureValue }"),
     ),
+    detail_fields=(RecordField("variation_group_code", types.TEXT),),
+    input_fields=(RecordField("variation_feature_values", VARIANTS_OF_FEATURES, "features"),),
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),
-    message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids", "url": "image_path"},
+    message_terms={
+        "vendor": "company_id",
+        "tax": "tax_ids",
+        "taxes": "tax_ids",
+        "url": "image_path",
+        "variation_group": "variation_group_id",
+    },
     filters=(
         CombinedFilter(("q", *SEARCHED), parse_search, keying_parameters=("q",)),
         QueryFilter("pcode", "sku", types.TEXT, keys_rows=False),
@@ -90,6 +98,8 @@ PRODUCTS = Resource(
         QueryFilter("amount_from", "stock_from", types.BIGINT, multiple=False, keys_rows=False),
         QueryFilter("amount_to", "stock_to", types.BIGINT, multiple=False, keys_rows=False),
         split_ids("order_ids", "order_id"),
+        QueryFilter("product_type", "product_type", types.TEXT, keys_rows=False),
+        QueryFilter("has_variation_group", "has_variation_group", types.FLAG, multiple=False, keys_rows=False),
         CombinedFilter(("category_id", "cid", "subcats"), parse_category, keying_parameters=("category_id",)),
     ),
     sorts=dict(

@@ -1,0 +1,3 @@
+DROP TABLE variation_group_products;
+DROP TABLE variation_group_features;
+DROP TABLE variation_groups;
