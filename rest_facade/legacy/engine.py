@@ -294,7 +294,7 @@ def _write_handler(
         elif show is not None and (number in body or _holds_objects(body)):
             # It may be a record that was read, or hold parts of one.
             record = await _read_record(request, resource, scope, show, renderer(scope), body)
-            body = body if record is None else _changes(resource, body, record)
+            body = body if record is None else _changes(resource, scope, body, record)
         is_vendor = scope.actor.kind is ActorKind.VENDOR
         values = (parse_vendors if is_vendor else parser(scope))(body)
         names = (ignored_of_vendors if is_vendor else ignored)(body)
@@ -337,9 +337,11 @@ def _holds_objects(body: Mapping[str, Any]) -> bool:
     return any(isinstance(value, dict | list) for value in body.values())
 
 
-def _changes(resource: Resource, body: Mapping[str, Any], record: Record) -> dict[str, Any]:
+def _changes(resource: Resource, scope: Scope, body: Mapping[str, Any], record: Record) -> dict[str, Any]:
     """Return what the body changes of the record."""
     changes = changes_of(resource, body, record)
+    if resource.cscart_update is not None and is_cscart(scope):
+        changes = resource.cscart_update(changes, record)
     return changes if resource.complete_update is None else resource.complete_update(changes, record)
 
 

@@ -201,7 +201,7 @@ class Resource:
 
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
     required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent);
-    `cscart_new` completes the body of a new record there.
+    `cscart_new` completes the body of a new record there, `cscart_update` the changes of a body from the current record.
     `language_field` is the one that a query's `sl` sets on creation; `cscart_deletion` are further variables of a deletion there.
     `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
     ones (in CS-Cart's dialect `cscart_complete`, where it differs), for which `extra_selection` selects further GraphQL fields. `coupled`
@@ -236,6 +236,7 @@ class Resource:
     required: tuple[str, ...] = ()
     cscart_defaults: Mapping[str, Any] = field(default_factory=dict)
     cscart_new: Callable[[Record], Record] | None = None
+    cscart_update: Callable[[Record, Record], Record] | None = None
     language_field: str = ""
     cscart_deletion: Mapping[str, Any] = field(default_factory=dict)
     message_terms: Mapping[str, str] = field(default_factory=dict)

@@ -212,6 +212,19 @@ def _with_checkbox_variants(body: Record) -> Record:
     return {**body, "variants": entries}
 
 
+def _with_new_variants(changes: Record, record: Record) -> Record:
+    """Let a variant whose key is no variant of the option be a new one, or the one of its name, as in CS-Cart."""
+    variants = changes.get("variants")
+    if not isinstance(variants, Mapping):
+        return changes
+    known = record["variants"].keys()
+    entries = {
+        key: {"variant_id": "", **entry} if isinstance(entry, Mapping) and str(key) not in known else entry
+        for key, entry in variants.items()
+    }
+    return {**changes, "variants": entries}
+
+
 OPTIONS = Resource(
     path="options",
     privilege_area="catalog",
@@ -248,6 +261,7 @@ OPTIONS = Resource(
     ),
     required=("option_name",),
     cscart_new=_with_checkbox_variants,
+    cscart_update=_with_new_variants,
     message_terms={
         "product": "product_id",
         "products": "product_ids",
