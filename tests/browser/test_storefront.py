@@ -318,6 +318,22 @@ async def test_an_order_is_paid_by_boleto_or_card_after_another_choice(shopper: 
     await shopper.check("payment-paid")
 
 
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_a_percentage_that_a_choice_adds_is_shown_as_one(shopper: Shopper) -> None:
+    owner = await ensure_owner(shopper.store, DEMO.personas[0])
+    product = await value(shopper.store, "select public_id::text from products where name = 'Vaso Jurema'")
+    variants = [
+        {"name": name, "modifier": modifier, "modifier_type": "P"}
+        for name, modifier in (("Brilho", 1000), ("Mate", -1250))
+    ]
+    option = await owner.create("option", now(), name="Esmalte", product_id=product, variants=variants)
+    await shopper.go("/produto/vaso-jurema")
+    await shopper.see("Brilho (+10%)")
+    await shopper.see("Mate (−12,5%)")
+    await shopper.check("product-percentage")
+    await owner.execute("option_delete", now(), id=option)
+
+
 @each_width
 async def test_pictures_have_their_place_before_they_are_there(shopper: Shopper) -> None:
     # A larger size that is in the cache is shown in place of a smaller one.

@@ -9,6 +9,11 @@ export function money(cents: number, currency: string): string {
   return format.format(cents / 100);
 }
 
+const percents = new Intl.NumberFormat("pt-BR", { style: "percent", maximumFractionDigits: 2 });
+
+/** Format hundredths of a percent. */
+export const percent = (hundredths: number): string => percents.format(hundredths / 10_000);
+
 const dates = new Intl.DateTimeFormat("pt-BR", { dateStyle: "long" });
 
 export const date = (text: string): string => dates.format(new Date(text));

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { addToCart } from "../api/cart";
 import { request, useRead } from "../api/requests";
 import { isSignedIn } from "../api/session";
-import { count, date, money } from "../format";
+import { count, date, money, percent } from "../format";
 import { ProductPageDocument, ProductPriceDocument, WriteReviewDocument } from "../generated";
 import { combinationOf, firstChoice, isOffered, withVariant, type Choice, type Option, type Product as ProductRecord } from "../options";
 import { Title } from "../router";
@@ -161,8 +161,10 @@ function OptionField({ option, product, choice, setChoice }: PurchaseProps & { o
     const { [option.id]: _, ...others } = choice;
     setChoice(value === "" ? others : { ...others, [option.id]: value });
   };
-  const extra = (modifier: number, type: string) =>
-    modifier === 0 ? "" : ` (${modifier > 0 ? "+" : "−"}${type === "A" ? money(Math.abs(modifier), product.currency) : `${Math.abs(modifier)}%`})`;
+  const extra = (modifier: number, type: string) => {
+    const amount = Math.abs(modifier);
+    return modifier === 0 ? "" : ` (${modifier > 0 ? "+" : "−"}${type === "A" ? money(amount, product.currency) : percent(amount)})`;
+  };
   if (option.type === "F") return null;
   if (TYPED.has(option.type)) {
     return (
