@@ -23,9 +23,9 @@ from domain.people.account_fields import ACCOUNT_FIELDS, split_name
 from domain.people.mailed_tokens import TokenPurpose
 from domain.store_settings import setting
 from kernel.documents import is_email, normalize_email
-from kernel.errors import Unauthenticated, ValidationFailed
+from kernel.errors import Forbidden, RuleViolation, Unauthenticated, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text
-from kernel.scope import Scope
+from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection import database
 from models.rows import update_row
@@ -44,6 +44,8 @@ _REGISTRATION_FIELDS: Mapping[str, InputField] = {
     "cpf": ACCOUNT_FIELDS["cpf"],
     "cnpj": ACCOUNT_FIELDS["cnpj"],
 }
+
+_RESET_USER = "SELECT id, email, firstname, status FROM users WHERE tenant_id = $1 AND id = $2"
 
 
 class _RollBack(Exception):
@@ -89,6 +91,23 @@ async def forgot_password(scope: Scope, email: str | None) -> None:
     """
     await lockout.count_attempt(scope, "password_forgot")
     await _mail_token(scope, email, TokenPurpose.PASSWORD_RESET, MailType.PASSWORD_RESET)
+
+
+async def issue_password_link(scope: Scope, user: accounts.UserRef) -> dict[str, str]:
+    """Return what a user sets a new password with, for the platform's operator: a `token`, and a `link` if the store has an account page.
+
+    Raises `RuleViolation` for an account that is disabled or has no e-mail. The audit log notes it.
+    """
+    if scope.actor.kind is not ActorKind.SYSTEM:
+        raise Forbidden("insufficient permissions")
+    async with database.transaction(scope):
+        row = await database.fetchrow(_RESET_USER, scope.store.id, user.id)
+        if row is None or row["status"] == "D" or not row["email"]:
+            raise RuleViolation("the account is disabled or has no e-mail", reason="account_disabled")
+        token = await mailed_tokens.issue_token(scope, TokenPurpose.PASSWORD_RESET, outbox.recipient_of(row))
+        await audit.record(scope, "user.password_link_issued", "user", user.public_id)
+    page = setting(scope, "account_url")
+    return {"token": token, **({"link": f"{page}#{MailType.PASSWORD_RESET.value}={token}"} if page else {})}
 
 
 async def resend_verification(scope: Scope, email: str | None) -> None:

@@ -6,6 +6,7 @@ who lost it, after authenticating themselves again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -146,6 +147,19 @@ async def disable(scope: Scope, password: str, code: str | None, user: Reference
         raise _wrong_code() from error
 
 
+async def reset(scope: Scope, user_id: int, reason: str) -> None:
+    """Remove the second factor of a user who has lost it, for the platform's operator; the audit log keeps the reason.
+
+    Raises `Conflict` (`two_factor_off`), and `ValidationFailed` without a reason.
+    """
+    if scope.actor.kind is not ActorKind.SYSTEM:
+        raise Forbidden("insufficient permissions")
+    if not reason.strip():
+        raise ValidationFailed("reason is required", field="reason", code="required")
+    async with database.transaction(scope):
+        await _delete_factor(scope, user_id, {"reason": reason.strip()})
+
+
 async def enable_for_demo(scope: Scope, user_id: int) -> str:
     """Set a confirmed second factor with a new secret for a user and return the secret; for the demo only."""
     if scope.actor.kind is not ActorKind.SYSTEM:
@@ -167,7 +181,7 @@ async def _check_may_disable(scope: Scope, user_id: int) -> None:
     privileges.check_may_manage_user(scope, account)
 
 
-async def _delete_factor(scope: Scope, user_id: int) -> None:
+async def _delete_factor(scope: Scope, user_id: int, details: Mapping[str, object] | None = None) -> None:
     """Delete the second factor with its recovery codes and challenges; part of the current transaction."""
     user = await _lock_user(scope, user_id)
     await challenges.delete_challenges(scope, user_id)
@@ -179,7 +193,7 @@ async def _delete_factor(scope: Scope, user_id: int) -> None:
     if not deleted:
         raise _not_enabled()
     await two_factor_codes.delete_recovery_codes(scope, user_id)
-    await audit.record(scope, "two_factor.disabled", "user", user["public_id"])
+    await audit.record(scope, "two_factor.disabled", "user", user["public_id"], details)
     await _send_mail(scope, MailType.TWO_FACTOR_OFF, user)
     await invalidate_credentials(scope, user_id)
 

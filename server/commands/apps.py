@@ -1,10 +1,11 @@
-"""`vitrine app` and `vitrine storefront-key`: register platform apps and create storefront keys."""
+"""`vitrine app` and `vitrine storefront-key`: register platform apps; create, list, show and revoke storefront keys."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+from server.commands import records
 from server.commands.context import open_context, read_settings
 from server.commands.output import add_json_option, print_created
 
@@ -62,6 +63,7 @@ def add(commands: Any) -> None:
         "--server-side", action="store_true", help="for use on a server only, where it may act for customers"
     )
     add_json_option(create_key, _create_key)
+    records.add_to(key_commands, "storefront-key")
 
 
 async def _create_app(args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`vitrine user`: create users, API keys and set privileges."""
+"""`vitrine user`: create, list and show users, reset their password or second factor, manage their API keys and privileges."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from server.commands import records
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
-from server.commands.output import add_json_option, print_created
+from server.commands.output import add_json_option, print_created, print_json, print_table
 
 if TYPE_CHECKING:
     from domain.people.accounts import UserRef
@@ -32,6 +33,26 @@ def add(commands: Any) -> None:
     key = user_commands.add_parser("api-key", help="create an API key for the legacy API")
     _add_user_arguments(key, _api_key)
     key.add_argument("--name", default="", help="a name for the key")
+
+    keys = user_commands.add_parser("api-keys", help="list the API keys of a user, or revoke one")
+    _add_user_arguments(keys, _api_keys)
+    keys.add_argument("--revoke", metavar="KEY", help="revoke the key with this ID")
+
+    password = user_commands.add_parser(
+        "reset-password",
+        help="print a link with which a user sets a new password",
+        description="Print a link, or a code where the store has no account page, with which the user sets a new password within an hour.",
+    )
+    _add_user_arguments(password, _reset_password)
+
+    second = user_commands.add_parser(
+        "reset-two-factor",
+        help="remove the second factor of a user who has lost it",
+        description="Remove the second factor of a user, end the user's sessions, mail the user, and write the reason into the audit log.",
+    )
+    _add_user_arguments(second, _reset_two_factor)
+    second.add_argument("--reason", metavar="TEXT", required=True, help="how the user was identified, and why")
+    records.add_to(user_commands, "user")
 
     rights = user_commands.add_parser("privileges", help="show or set an administrator's privileges")
     _add_user_arguments(rights, _privileges)
@@ -98,6 +119,62 @@ async def _api_key(args: argparse.Namespace) -> None:
         "api_key": created.secret,
     }
     print_created(args, result, "The key is shown only once.")
+
+
+async def _api_keys(args: argparse.Namespace) -> None:
+    from auth.api_keys import list_api_keys, revoke_api_key
+    from kernel.clock import format_rfc3339
+    from kernel.scope import active_scope
+    from server.operations import store_admin
+
+    async with open_context(read_settings()):
+        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        user = await _find_user(scope, args.email)
+        with active_scope(scope):
+            if args.revoke is not None:
+                await revoke_api_key(scope, args.revoke)
+            keys = await list_api_keys(scope, user.public_id)
+    rows = [
+        {
+            "id": str(key.id),
+            "name": key.name,
+            "hint": key.hint,
+            "created_at": format_rfc3339(key.created_at),
+            "last_used_at": key.last_used_at and format_rfc3339(key.last_used_at),
+        }
+        for key in keys
+    ]
+    if args.json:
+        print_json(rows)
+    else:
+        print_table(
+            ("ID", "NAME", "HINT", "CREATED", "LAST USED"), [[value or "" for value in row.values()] for row in rows]
+        )
+
+
+async def _reset_password(args: argparse.Namespace) -> None:
+    from domain.people.registration import issue_password_link
+    from server.operations import store_admin
+
+    async with open_context(read_settings()):
+        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        link = await issue_password_link(scope, await _find_user(scope, args.email))
+    print_created(
+        args,
+        {"email": args.email.strip().lower(), **link},
+        "It is valid for an hour and shown only once; hand it over safely.",
+    )
+
+
+async def _reset_two_factor(args: argparse.Namespace) -> None:
+    from domain.people.two_factor import reset
+    from server.operations import store_admin
+
+    async with open_context(read_settings()):
+        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        user = await _find_user(scope, args.email)
+        await reset(scope, user.id, args.reason)
+    print_created(args, {"email": args.email.strip().lower(), "two_factor": "removed"})
 
 
 async def _privileges(args: argparse.Namespace) -> None:

@@ -61,6 +61,8 @@ OF_THE_USER = {"VendorSignupInput.firstname": "firstname", "VendorSignupInput.la
 NOT_KEPT = {
     *(f"BillingInput.{name}" for name in ("name", "email", "document", "phone", "address")),
     *(f"PaymentReportInput.{name}" for name in ("charge_id", "failure")),
+    # The language whose variables a new one gets.
+    "LanguageInput.variables_from",
 }
 SECRETS = {"RegistrationInput.password", "UserInput.password", "VendorSignupInput.password"}
 
