@@ -109,13 +109,26 @@ function mutation(name, record, entity) {
   return {
     type: getNamedType(input.type).name,
     fields: writable(getNamedType(input.type), record, entity).filter((each) => !isUpdate || !each.members?.some((member) => member.isUnread)),
-    extra: extra.map((argument) => {
-      const base = described(argument.name, argument);
-      const target = base.kind === "id" ? referenced(argument.name, record, entity) : undefined;
-      const label = target ? { kind: "record", entity: target, label: labelOf(typeOf(target)) } : {};
-      return { ...base, ...label, type: String(argument.type) };
-    }),
+    extra: extra.map((each) => argument(each, record, entity)),
   };
+}
+
+// An argument of a mutation, with the value that it has by default.
+function argument(argument, record, entity) {
+  const [described] = writable({ getFields: () => ({ [argument.name]: argument }) }, record, entity);
+  return { ...described, type: String(argument.type), default: argument.defaultValue ?? undefined };
+}
+
+// What mutations do with one record besides changing its fields: `order_set_status(id, …)`, `payment_refund(payment_id, …)`.
+function actions(name, record) {
+  return Object.entries(mutations).flatMap(([mutation, field]) => {
+    const entity = names.filter((each) => mutation.startsWith(`${each}_`)).toSorted((one, other) => other.length - one.length)[0];
+    if (entity !== name || /_(create|update|delete)$/.test(mutation)) return [];
+    const target = field.args.find((each) => ["id", `${name}_id`].includes(each.name) && isNonNullType(each.type));
+    if (!target) return [];
+    const others = field.args.filter((each) => each !== target && each.name !== "token");
+    return [{ name: mutation, help: field.description?.replace(/ Available to .*/s, ""), target: target.name, targetType: String(target.type), fields: others.map((each) => argument(each, record, name)) }];
+  });
 }
 
 function entity(name) {
@@ -137,6 +150,7 @@ function entity(name) {
     sorts: sort ? [...new Set(sort.getValues().map((value) => value.name.replace(/_(ASC|DESC)$/, "")))] : [],
     create: mutation(`${name}_create`, type, name),
     update: mutation(`${name}_update`, type, name),
+    actions: actions(name, type),
   };
 }
 

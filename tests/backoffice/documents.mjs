@@ -23,6 +23,11 @@ function documents(entity) {
     `query List { page: ${entity.name}_page(page: 1, per_page: 25) { total items { id ${shown(entity.fields)} } } }`,
     ...(entity.create ? [mutation("create", entity.create, false)] : []),
     ...(entity.update ? [mutation("update", entity.update, true)] : []),
+    ...entity.actions.map((action) => {
+      const given = [{ name: action.target, type: action.targetType }, ...action.fields];
+      const [declared, passed] = [given.map(({ name, type }) => `$${name}: ${type}`), given.map(({ name }) => `${name}: $${name}`)];
+      return `mutation Act(${declared.join(", ")}) { record: ${action.name}(${passed.join(", ")}) { __typename } }`;
+    }),
   ];
 }
 

@@ -70,7 +70,12 @@ def test_a_new_entity_of_the_schema_has_a_list_and_a_form(tmp_path: Path) -> Non
             gadget(id: ID!): Gadget
             gadget_page(page: Int! = 1, per_page: Int! = 20, filter: GadgetFilter, sort: GadgetSort): GadgetPage
         }
-        extend type Mutation { gadget_create(input: GadgetInput!): Gadget gadget_update(id: ID!, input: GadgetInput!): Gadget }
+        extend type Mutation {
+            gadget_create(input: GadgetInput!): Gadget
+            gadget_update(id: ID!, input: GadgetInput!): Gadget
+            gadget_repair(gadget_id: ID!, token: String, cost_cents: Int!, note: String! = "", color: Color): Gadget
+            gadget_parts_count: Int
+        }
     """
     schema.write_text(SCHEMA.read_text("utf-8") + addition, encoding="utf-8")
     described = describe(folder, schema)
@@ -91,6 +96,12 @@ def test_a_new_entity_of_the_schema_has_a_list_and_a_form(tmp_path: Path) -> Non
     assert written == {"name": "name", "color": "color", "maker_id": "maker.id", "parts": "parts", "secret": None}
     maker = next(field for field in gadget["update"]["fields"] if field["name"] == "maker_id")
     assert (maker["kind"], maker["entity"], maker["label"]) == ("record", "vendor", "name")
+    # What else can be done with one record; a colour that it has is the value at first.
+    [action] = gadget["actions"]
+    assert (action["name"], action["target"], action["targetType"]) == ("gadget_repair", "gadget_id", "ID!")
+    assert [(field["name"], field["type"], field.get("default"), field.get("from")) for field in action["fields"]] == [
+        ("cost_cents", "Int!", None, None), ("note", "String!", "", None), ("color", "Color", None, "color"),
+    ]  # fmt: skip
     assert described["enums"]["Color"] == [{"id": "RED", "name": "Red"}]
 
 

@@ -220,3 +220,30 @@ async def test_a_vendor_sees_its_own(clerk: Clerk) -> None:
     await clerk.go("/order", "Pedidos")
     await clerk.check("vendor-orders")
     assert await clerk.page.evaluate("document.querySelector('a[href$=\"/product/create\"]') === null")
+
+
+@each_width
+async def test_an_order_is_changed_by_an_action_and_shows_what_refers_to_it(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, "view_orders", "manage_orders", "view_payments", "view_statuses")
+    order = await value(clerk.store, "select public_id from orders where status = 'O' order by id desc limit 1")
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/order/{order}", "Pedido")
+    await clerk.see("Pagamentos")
+    await clerk.see("Nada ainda.")
+    await clerk.check("order")
+    await clerk.press("Mudar o status")
+    await clerk.page.wait_for("document.querySelector('[role=dialog]') !== null")
+    await clerk.page.click("[role=dialog] [role=combobox]")
+    await clerk.press("Cancelado")
+    await clerk.page.fill("[role=dialog] [name='input.reason']", "o cliente desistiu")
+    await clerk.check("order-status")
+    await clerk.page.evaluate("document.querySelector('[role=dialog] [type=submit]').click()")
+    await clerk.see("Mudar o status: feito")
+    assert await value(clerk.store, "select status from orders where public_id = $1", order) == "I"
+    assert (
+        await value(
+            clerk.store, "select reason from order_status_changes where to_status = 'I' order by id desc limit 1"
+        )
+        == "o cliente desistiu"
+    )

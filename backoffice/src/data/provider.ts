@@ -2,7 +2,7 @@
 import type { DataProvider, GetListParams, RaRecord } from "ra-core";
 import { loadEntity } from "../entities/load";
 import { ORDER } from "../entities/order";
-import type { Entity, Field, Write } from "../entities/types";
+import type { Action, Entity, Field, Write } from "../entities/types";
 import { send } from "../graphql/client";
 import { ServerError } from "../graphql/errors";
 import { errorText } from "../texts/errors";
@@ -138,6 +138,15 @@ async function update(entity: Entity, id: Id, values: Values, previous: Values):
 
 async function getMany(entity: Entity, ids: readonly Id[]): Promise<RaRecord[]> {
   return (await page(entity, entity.label, { page: 1, per_page: MOST_AT_ONCE, filter: { id: ids } })).items;
+}
+
+// Does an action with a record: the arguments that were entered, the others as the server decides.
+export async function act(action: Action, id: Id, entered: Values): Promise<void> {
+  const values = enteredValues(typedValues(action.fields, entered));
+  const given = action.fields.filter((field) => field.name in values);
+  const parameters = [`$${action.target}: ${action.targetType}`, ...given.map((field) => `$${field.name}: ${field.type}`)];
+  const passed = [action.target, ...given.map((field) => field.name)].map((name) => `${name}: $${name}`);
+  await change(`mutation Act(${parameters.join(", ")}) { record: ${action.name}(${passed.join(", ")}) { __typename } }`, { ...values, [action.target]: id });
 }
 
 const methods = {

@@ -11,7 +11,9 @@ import type { Entity } from "../entities/types";
 import { ServerError } from "../graphql/errors";
 import { Page } from "../shell/page";
 import { entityName, fieldName } from "../texts";
+import { Actions } from "./actions";
 import { Conflict, EntityForm, useNotifyError } from "./form";
+import { RelatedLists } from "./related";
 import { Value } from "./value";
 
 export default function DerivedEdit() {
@@ -71,11 +73,12 @@ function Record({ entity, isEditable = false }: { entity: Entity; isEditable?: b
   if (!record) return null;
   const label = entity.label === "id" ? "" : String(record[entity.label] ?? "");
   return (
-    <Page title={label ? `${entityName(entity.name, 1)}: ${label}` : entityName(entity.name, 1)}>
+    <Page title={label ? `${entityName(entity.name, 1)}: ${label}` : entityName(entity.name, 1)} actions={<Actions entity={entity} record={record} />}>
       <Box sx={{ display: "grid", gap: 2, alignItems: "start", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: isEditable ? "minmax(0, 2fr) minmax(0, 1fr)" : "minmax(0, 1fr)" } }}>
         {isEditable && entity.update && <Paper><EntityForm entity={entity} write={entity.update} /></Paper>}
         <Facts entity={entity} record={record} isEditable={isEditable} />
       </Box>
+      <RelatedLists entity={entity} record={record} />
     </Page>
   );
 }

@@ -4,15 +4,17 @@ export interface Order {
   columns?: readonly string[];
   filters?: readonly string[];
   sort?: readonly [name: string, direction: "ASC" | "DESC"];
+  // The lists of other entities that a record's page shows open.
+  related?: readonly string[];
 }
 
 export const ORDER: Readonly<Record<string, Order>> = {
-  product: { columns: ["main_image", "name", "sku", "price_cents", "stock", "status", "category"], filters: ["search", "status", "below_category_id"] },
+  product: { columns: ["main_image", "name", "sku", "price_cents", "stock", "status", "category"], filters: ["search", "status", "below_category_id"], related: ["combination"] },
   category: { columns: ["name", "parent", "product_count", "position", "status"] },
   combination: { columns: ["product", "sku", "price_cents", "stock", "choices"] },
-  order: { columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"], filters: ["search", "status", "payment_status", "created_from", "created_before"] },
-  user: { columns: ["name", "email", "role", "status", "points", "last_login_at"], filters: ["search", "status", "user_type"] },
-  vendor: { columns: ["name", "city", "state", "status", "commission", "product_count"], filters: ["search", "status"] },
+  order: { columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"], filters: ["search", "status", "payment_status", "created_from", "created_before"], related: ["payment", "shipment"] },
+  user: { columns: ["name", "email", "role", "status", "points", "last_login_at"], filters: ["search", "status", "user_type"], related: ["order"] },
+  vendor: { columns: ["name", "city", "state", "status", "commission", "product_count"], filters: ["search", "status"], related: ["payout"] },
   payment: { columns: ["created_at", "order", "kind", "status", "amount_cents", "gateway"] },
   shipment: { columns: ["created_at", "order", "carrier", "tracking_number", "status"] },
   promotion: { columns: ["name", "zone", "coupon_code", "from_at", "to_at", "used", "status"] },
@@ -30,7 +32,7 @@ export const ORDER: Readonly<Record<string, Order>> = {
 
 export const MENU: Readonly<Record<string, readonly string[]>> = {
   sales: ["order", "payment", "shipment", "customer_cart", "promotion"],
-  catalogue: ["product", "category", "option", "combination", "option_exception", "feature", "attachment", "media_file"],
+  catalogue: ["product", "category", "option", "combination", "option_exception", "variation_group", "feature", "attachment", "media_file"],
   people: ["user", "usergroup", "review", "point_entry", "subscriber", "call_request", "notification"],
   marketplace: ["vendor", "vendor_account", "ledger_entry", "payout"],
   shipping: ["shipping_method", "destination", "warehouse", "product_box"],

@@ -21,6 +21,16 @@ export interface Field {
 
 export interface Argument extends Field {
   type: string;
+  default?: unknown;
+}
+
+// What a mutation does with one record besides changing its fields; `target` is the argument that names the record.
+export interface Action {
+  name: string;
+  help?: string;
+  target: string;
+  targetType: string;
+  fields: readonly Argument[];
 }
 
 export interface Write {
@@ -42,6 +52,7 @@ export interface Entity {
   sorts: readonly string[];
   create?: Write;
   update?: Write;
+  actions: readonly Action[];
 }
 
 export interface Choice {

@@ -53,7 +53,7 @@ export function Layout({ children }: CoreLayoutProps) {
       >
         <Menu />
       </Drawer>
-      <Box component="main" id="content" tabIndex={-1} sx={{ flex: 1, minWidth: 0, pt: { xs: 9, sm: 11 }, pb: 4, px: { xs: 1.5, sm: 3 }, maxWidth: 1400, mx: "auto" }}>
+      <Box component="main" id="content" tabIndex={-1} sx={{ flex: 1, minWidth: 0, overflowX: "clip", pt: { xs: 9, sm: 11 }, pb: 4, px: { xs: 1.5, sm: 3 }, maxWidth: 1400, mx: "auto" }}>
         {store.status !== "A" && <Alert severity="warning" sx={{ mb: 2 }}>{store.maintenance_message || translate("app.maintenance")}</Alert>}
         <ErrorBoundary FallbackComponent={Problem} resetKeys={[pathname]}>
           <Suspense fallback={<Waiting />}>{children}</Suspense>

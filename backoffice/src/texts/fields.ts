@@ -47,7 +47,7 @@ processor_params:Parâmetros do processador|product:Produto|product_count:Produt
 properties:Propriedades|quantity:Quantidade|query:Consulta|rate_calculation:Cálculo|rate_limit:Limite por minuto|rate_params:Parâmetros do frete
 rate_source:Origem do frete|rate_type:Tipo de taxa|rate_value:Taxa|rates:Taxas|rating:Nota|read_at:Lida em|reason:Motivo
 recipient_id:Recebedor|refunded_cents:Reembolsado|refunds:Reembolsos|regnumber:Registro|related:Relacionados|request_id:ID da requisição
-required:Obrigatória|required_products:Produtos exigidos|reserved:Reservado|result:Resultado|review_count:Avaliações|reviews:Avaliações
+required:Obrigatória|required_products:Produtos exigidos|restock:Devolver ao estoque|reserved:Reservado|result:Resultado|review_count:Avaliações|reviews:Avaliações
 role:Papel|root_object_count:Registros principais|scopes:Permissões|search:Buscar|section:Seção|seo:Buscadores|seo_title:Título para buscadores
 sequence:Sequência|server_side:Para servidores|service:Serviço|settles_at_once:Recebe na hora|shipments:Envios
 shipping_address:Endereço de entrega|shipping_cents:Frete|shipping_delay:Atraso no envio|shipping_freight_cents:Acréscimo de frete
