@@ -86,7 +86,6 @@ def create_app(
     app[STORE_KEY] = _offered_store(settings, store_resolver)
     back_office.add_routes(app, store_resolver, app[STORE_KEY])
     page.add_routes(app)
-    example_storefront.add_routes(app, settings, store_resolver)
     authorization_metadata.add_routes(app, settings)
     host_checks.add_routes(app, settings, store_resolver)
     bulk_files.add_routes(app)
@@ -99,6 +98,7 @@ def create_app(
         payment_page.add_production_routes(app)
     elif settings.has_sandbox:
         payment_page.add_routes(app, local_only=settings.is_private_development)
+    example_storefront.add_routes(app, settings, store_resolver)
     add_cross_origin_headers = allow_cross_origin(app, settings.cors_origins)
 
     policies = route_policies(app)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
 
 from auth.storefront_keys import derived_storefront_key
 from kernel.errors import TenantClosed, TenantNotFound
@@ -23,6 +25,7 @@ from server import mail_page
 from server.authorization_metadata import own_address
 from server.domain_settings import shows_example_storefront
 from server.http.authentication import StoreResolver
+from server.http.families import FAMILIES
 from server.http.html_pages import config_script, html_page, page_headers, style_source
 from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
 from server.openapi.page import PATH as API_DOCS
@@ -59,9 +62,10 @@ _PLAIN_HEADERS = _headers(style=style_source(_STYLE), img="data:")
 
 
 def add_routes(app: web.Application, settings: Settings, store_resolver: StoreResolver) -> None:
-    """Add `/` and the paths of the storefront, which are 404 where it is not served."""
+    """Add `/` and the paths of the storefront, which are 404 where it is not served; call it after all other routes were added."""
+    taken = [*(family.prefix for family in FAMILIES), *(resource.canonical for resource in app.router.resources())]
 
-    async def shop(request: web.Request) -> web.Response:
+    async def shop(request: web.Request, *, status: int = 200) -> web.Response:
         host = request.headers.get(hdrs.HOST, "")
         if store_resolver.is_shared(host):
             raise web.HTTPNotFound
@@ -80,7 +84,7 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
         if version is None:
             return web.Response(status=503, text=NOT_BUILT)
         page = render_shop(version, store, await storefront_key(store), request.config_dict[BUILT_KEY])
-        return _respond(request, page, _SHOP_HEADERS)
+        return _respond(request, page, _SHOP_HEADERS, status=status)
 
     async def home(request: web.Request) -> web.Response:
         if store_resolver.is_shared(request.headers.get(hdrs.HOST, "")):
@@ -90,6 +94,26 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
     app.router.add_get("/", home)
     for path in PATHS:
         app.router.add_get(path, shop)
+    if settings.example_storefront or (settings.example_storefront is None and not settings.is_production):
+        # Elsewhere an unknown path costs no search for its store.
+        app.router.register_resource(_unknown_paths(taken, functools.partial(shop, status=404)))
+
+
+class _UnknownPaths(web.DynamicResource):
+    """Paths that are unknown to other methods than those of its routes: 404, not 405."""
+
+    async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
+        match, _ = await super().resolve(request)
+        return match, set()
+
+
+def _unknown_paths(taken: Iterable[str], not_found: Handler) -> web.DynamicResource:
+    """Return pages that nothing serves, which show the shop's 404 page: no files, and nothing below the first segment of a taken path."""
+    segments = "|".join(sorted({re.escape(path.split("/")[1]) for path in taken if path}))
+    resource = _UnknownPaths(f"/{{path:(?!(?:{segments})(?:/|$))[^.]*}}")
+    for method in (hdrs.METH_GET, hdrs.METH_HEAD):
+        resource.add_route(method, not_found)
+    return resource
 
 
 def _redirection(request: web.Request, settings: Settings, host: str) -> web.HTTPMovedPermanently:

@@ -335,6 +335,20 @@ async def test_a_percentage_that_a_choice_adds_is_shown_as_one(shopper: Shopper)
 
 
 @each_width
+async def test_an_unknown_path_is_the_shops_own_page(shopper: Shopper) -> None:
+    await shopper.see("Novidades")
+    await shopper.go("/nada/aqui")
+    await shopper.see("Página não encontrada")
+    assert await shopper.page.evaluate("performance.getEntriesByType('navigation')[0].responseStatus") == 404
+    await shopper.check("not-found")
+    await shopper.press(DEMO.name, "header a")
+    await shopper.see("Novidades")
+    (complaint,) = shopper.page.complaints
+    assert "the server responded with a status of 404" in complaint
+    shopper.page.complaints.clear()
+
+
+@each_width
 async def test_pictures_have_their_place_before_they_are_there(shopper: Shopper) -> None:
     # A larger size that is in the cache is shown in place of a smaller one.
     await shopper.page.call("Network.setCacheDisabled", cacheDisabled=True)

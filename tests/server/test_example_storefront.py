@@ -104,6 +104,39 @@ async def test_every_path_is_the_same_page_for_get_and_head_and_304_for_who_has_
 
 
 @needs_assets
+async def test_an_unknown_path_of_a_store_is_the_shops_page_with_404(
+    everywhere: HttpClient, sample: SampleStore
+) -> None:
+    _, _, page = await get(everywhere, sample.host)
+    for path in ("/nao-existe", "/categoria/a/b", "/carrinho/", "/caf%C3%A9", "/apis"):
+        status, _, body = await get(everywhere, sample.host, path)
+        assert (status, body) == (404, page), path
+        status, _, body = await get(everywhere, sample.host, path, method="HEAD")
+        assert (status, body) == (404, ""), path
+        assert (await get(everywhere, sample.host, path, method="POST"))[0] == 404, path
+
+
+@pytest.mark.parametrize(
+    "method, path, status",
+    [
+        ("GET", "/api/v1/nothing", 404),
+        ("GET", "/api/nothing", 404),
+        ("GET", "/api/v1/auth/login", 405),
+        ("GET", "/graphql/nothing", 404),
+        ("GET", "/media/nothing", 404),
+        ("GET", "/favicon.ico", 404),
+        ("GET", "/assets", 404),
+        ("POST", "/carrinho", 405),
+    ],
+)
+async def test_interfaces_and_files_keep_their_answers_to_unknown_paths(
+    everywhere: HttpClient, sample: SampleStore, method: str, path: str, status: int
+) -> None:
+    answer, headers, _ = await get(everywhere, sample.host, path, method=method)
+    assert (answer, "text/html" in headers.get("Content-Type", "")) == (status, False)
+
+
+@needs_assets
 async def test_the_page_runs_only_the_servers_scripts(everywhere: HttpClient, sample: SampleStore) -> None:
     _, headers, page = await get(everywhere, sample.host)
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
