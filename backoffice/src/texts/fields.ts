@@ -65,6 +65,9 @@ vendor_name:Vendedor|warehouse_id:Depósito|weight_grams:Peso (g)|width:Largura|
 zipcode_from:CEP de|zipcode_to:CEP até|zone:Zona|delivers:Entrega|covers_zipcode:Atende o CEP|code_erp:Código no ERP|is_mailed:Enviado
 chave_nota:Chave de acesso|nota_fiscal:Número da nota|link_nota:Link da nota|pdf_nota:PDF da nota|xml_nota:XML da nota
 codigo_pedido_erp:Código no ERP|occurred_at:Quando|latest:Último|min_cents:Mínimo|max_cents:Máximo|first_cents:Primeira|token:Token
+description_text:Descrição em texto|quantity_step:Vendido em múltiplos de|quantity_choices:Quantidades à escolha|low_stock_limit:Limite de estoque baixo
+available_since:Disponível desde|out_of_stock_action:Sem estoque|zero_price_action:Com preço zero|unlimited_download:Download sem limite
+promo_text:Texto promocional|ncm:NCM|variation_group:Grupo de variações|variation_group_id:Grupo de variações
 `;
 
 export const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
