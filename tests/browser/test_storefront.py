@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from binascii import crc_hqx
 from collections.abc import AsyncIterator, Iterator
@@ -59,6 +60,9 @@ OBSERVE_SHIFTS = """
     new PerformanceObserver(list => {
         for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
     }).observe({type: 'layout-shift', buffered: true});
+"""
+SHIFTED_AFTER_PAINT = """
+    new Promise(done => requestAnimationFrame(() => setTimeout(done, 100))).then(() => window.shifted)
 """
 FIRST_PICTURES = "[...document.querySelectorAll('main .picture img[loading=eager]')]"
 PICTURE = """({
@@ -368,6 +372,28 @@ async def test_pictures_have_their_place_before_they_are_there(shopper: Shopper)
         shift = await shopper.page.evaluate("window.shifted")
         assert shift < MAX_LAYOUT_SHIFT, path
         assert len(pictures) > 0 or path == "/pagina/quem-somos", path
+
+
+@each_width
+async def test_products_that_arrive_late_replace_others_without_a_layout_shift(shopper: Shopper) -> None:
+    await shopper.page.call("Page.addScriptToEvaluateOnNewDocument", source=OBSERVE_SHIFTS)
+    await shopper.go("/categoria/mesa-posta")
+    if shopper.width.is_phone:
+        await shopper.page.evaluate("document.querySelector('.cards').scrollIntoView()")
+    # A shift in the half second after an input is expected by the browser; this one is later.
+    slow = {"offline": False, "latency": 800, "downloadThroughput": -1, "uploadThroughput": -1}
+    await shopper.page.call("Network.emulateNetworkConditions", **slow)
+    for order in ("PRICE_DESC", "NAME_ASC"):
+        before = await shopper.text(".cards")
+        await shopper.page.evaluate(
+            f"(select => {{ select.value = '{order}'; select.dispatchEvent(new Event('change', {{bubbles: true}})) }})"
+            "(document.querySelector('.toolbar select'))"
+        )
+        await shopper.page.wait_for(
+            f"document.querySelector('.cards').innerText !== {json.dumps(before)}"
+            f" && document.querySelector('[aria-busy=true]') === null && {FIRST_PICTURES}.every(image => image.complete)"
+        )
+        assert await shopper.page.evaluate(SHIFTED_AFTER_PAINT) < MAX_LAYOUT_SHIFT, order
 
 
 @each_width

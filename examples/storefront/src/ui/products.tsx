@@ -69,7 +69,8 @@ export function Cards({ products, isFirst = false }: { products: CardProduct[]; 
   return (
     <ul class="cards">
       {products.map((product, index) => (
-        <Card key={product.id} product={product} isFirst={isFirst && index < 4} />
+        // By place: another order changes what the cards show, and a card that moved would be a layout shift.
+        <Card key={index} product={product} isFirst={isFirst && index < 4} />
       ))}
     </ul>
   );
