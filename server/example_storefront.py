@@ -138,6 +138,7 @@ def render_shop(version: str, store: Store, key: str, built: Path) -> str:
     config = {"endpoint": "/graphql", "key": key, "name": store.name, "currency": store.currency, "has_logo": has_logo}
     preloads = [f'<link rel="modulepreload" href="{escape(assets + name)}">' for name in _imported(built / version)]
     head = [
+        f'<meta name="description" content="{escape(store.name)}">',
         f'<link rel="stylesheet" href="{escape(assets)}shop.css">',
         config_script(config),
         f'<script type="module" src="{escape(assets)}shop.js"></script>',

@@ -64,6 +64,7 @@ OBSERVE_SHIFTS = """
 SHIFTED_AFTER_PAINT = """
     new Promise(done => requestAnimationFrame(() => setTimeout(done, 100))).then(() => window.shifted)
 """
+DESCRIPTION = "document.querySelector('meta[name=description]').content"
 FIRST_PICTURES = "[...document.querySelectorAll('main .picture img[loading=eager]')]"
 PICTURE = """({
     has_size: image.width > 0 && image.hasAttribute('width') && image.hasAttribute('height') && image.srcset !== '',
@@ -336,6 +337,18 @@ async def test_a_percentage_that_a_choice_adds_is_shown_as_one(shopper: Shopper)
     await shopper.see("Mate (−12,5%)")
     await shopper.check("product-percentage")
     await owner.execute("option_delete", now(), id=option)
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_pages_describe_themselves_to_search_engines(shopper: Shopper) -> None:
+    described = set()
+    for path in ("/", "/categoria/mesa-posta", "/produto/camiseta-cordel", "/pagina/quem-somos"):
+        await shopper.go(path)
+        described.add(await shopper.page.wait_for(f"(text => text !== '{DEMO.name}' && text)({DESCRIPTION})"))
+    assert len(described) == 4, described
+    assert not any("<" in text for text in described), described
+    await shopper.press("Carrinho")
+    await shopper.page.wait_for(f"{DESCRIPTION} === '{DEMO.name}'")
 
 
 @each_width

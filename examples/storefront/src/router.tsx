@@ -42,12 +42,22 @@ export function startRouter(): void {
   });
 }
 
-/** The heading of a page: names the document, and takes the focus when the customer came here from another page. */
-export function Title({ children, name }: { children: ComponentChildren; name: string }) {
+const description = document.querySelector<HTMLMetaElement>("meta[name=description]")!;
+
+interface TitleProps {
+  children: ComponentChildren;
+  name: string;
+  /** For search engines; without one it is the store's name. */
+  about?: string | null;
+}
+
+/** The heading of a page: names and describes the document, and takes the focus when the customer came here from another page. */
+export function Title({ children, name, about }: TitleProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = name === config.name ? name : `${name} · ${config.name}`;
-  }, [name]);
+    description.content = about || config.name;
+  }, [name, about]);
   useEffect(() => {
     if (isFirst) return;
     heading.current?.focus({ preventScroll: true });

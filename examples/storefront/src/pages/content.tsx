@@ -1,4 +1,5 @@
 import { useRead } from "../api/requests";
+import { plainText } from "../format";
 import { ContentPageDocument } from "../generated";
 import { Title } from "../router";
 import { Html, Loaded } from "../ui/page";
@@ -12,7 +13,7 @@ export function Content({ slug }: { slug: string }) {
           page && (
             <article class="narrow">
               {page.parent && <p><a href={`/pagina/${page.parent.slug}`}>{page.parent.name}</a></p>}
-              <Title name={page.page_title || page.name}>{page.name}</Title>
+              <Title name={page.page_title || page.name} about={page.meta_description || plainText(page.description)}>{page.name}</Title>
               <Html text={page.description} />
               {below.length > 0 && <ul>{below.map((each) => <li key={each.id}><a href={`/pagina/${each.slug}`}>{each.name}</a></li>)}</ul>}
             </article>

@@ -29,7 +29,7 @@ export function Home() {
             <section class={picture ? "hero pictured" : "hero"}>
               {picture && <Picture image={{ ...picture, alt: "" }} name="" sizes="hero" isFirst />}
               <div>
-                <Title name={config.name}>{config.name}</Title>
+                <Title name={config.name} about={banner?.title}>{config.name}</Title>
                 {banner && <p>{banner.title}</p>}
                 {banner?.link?.startsWith("/") && (
                   <a class="button" href={`/pagina${banner.link}`}>

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { request, useRead } from "../api/requests";
 import { config } from "../config";
-import { count, money } from "../format";
+import { count, money, plainText } from "../format";
 import { CategoryPageDocument, SearchPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery } from "../generated";
 import { menu } from "../menu";
 import { navigate, place, Title } from "../router";
@@ -69,7 +69,7 @@ function KnownCategory({ id }: { id: string }) {
                 ))}
               </ol>
             </nav>
-            <Title name={category.name}>{category.name}</Title>
+            <Title name={category.name} about={plainText(category.description)}>{category.name}</Title>
             {category.description && <Html text={category.description} />}
             {category.children.length > 0 && (
               <ul class="tiles">

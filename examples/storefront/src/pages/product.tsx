@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { addToCart } from "../api/cart";
 import { request, useRead } from "../api/requests";
 import { isSignedIn } from "../api/session";
-import { count, date, money, percent } from "../format";
+import { count, date, money, percent, plainText } from "../format";
 import { ProductPageDocument, ProductPriceDocument, WriteReviewDocument } from "../generated";
 import { combinationOf, firstChoice, isOffered, withVariant, type Choice, type Option, type Product as ProductRecord } from "../options";
 import { Title } from "../router";
@@ -34,7 +34,7 @@ function ProductView({ product, reload }: { product: ProductRecord; reload: () =
       <article class="product">
         <Gallery product={product} picture={combination?.image ?? null} />
         <div>
-          <Title name={product.seo.title || product.name}>{product.name}</Title>
+          <Title name={product.seo.title || product.name} about={product.seo.description || plainText(product.description)}>{product.name}</Title>
           {product.vendor && <p class="quiet">por {product.vendor.name}</p>}
           <Rating average={product.average_rating} reviews={product.review_count} />
           <Purchase product={product} choice={choice} setChoice={setChoice} />
