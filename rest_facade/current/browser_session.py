@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
-from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
@@ -88,11 +87,11 @@ class _Cookie:
 
 def _cookie_of(request: web.Request) -> _Cookie:
     """Return the cookie of the request's store; raises `Forbidden` for a request of another page than one of this address."""
-    origin = urlsplit(request.headers.get(hdrs.ORIGIN, ""))
-    is_own = bool(origin.netloc) and origin.netloc.lower() == request.headers.get(hdrs.HOST, "").lower()
+    scheme, _, host = request.headers.get(hdrs.ORIGIN, "").partition("://")
+    is_own = bool(host) and host.lower() == request.headers.get(hdrs.HOST, "").lower()
     if not is_own or request.headers.get("Sec-Fetch-Site", _SAME_ORIGIN) != _SAME_ORIGIN:
         raise Forbidden(OTHER_ORIGIN)
-    is_secure = origin.scheme == "https"
+    is_secure = scheme.lower() == "https"
     prefix = "__Host-" if is_secure else ""
     return _Cookie(f"{prefix}vitrine_session_{request[SCOPE].store.public_id.hex}", is_secure)
 

@@ -110,6 +110,8 @@ async def test_a_sign_out_ends_the_session_and_removes_the_cookie(signed_in: tup
         {"origin": "http://sibling.{host}"},
         {"origin": "http://{host}.other.example"},
         {"origin": "null"},
+        {"origin": "http://["},
+        {"origin": "http://[{host}]"},
         {"origin": ""},
         {"Sec-Fetch-Site": "same-site"},
         {"Sec-Fetch-Site": "cross-site"},
