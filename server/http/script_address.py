@@ -54,7 +54,10 @@ def rewritten(url: URL, names: Mapping[str, str]) -> URL:
 
 def respelled(url: URL, names: Mapping[str, str]) -> URL | None:
     """Return the address of a legacy path spelled otherwise; None for any other path, and one that is spelled as its route."""
-    base = max((base for base in LEGACY_BASES if f"{url.raw_path}/".startswith(f"{base}/")), key=len)
+    bases = [base for base in LEGACY_BASES if f"{url.raw_path}/".startswith(f"{base}/")]
+    if not bases:
+        return None  # `/api` in percent-encoding
+    base = max(bases, key=len)
     segments = [segment for segment in url.raw_path[len(base) :].split("/") if segment]
     if not segments and _VERSION in url.query:
         path = f"{_BASE}/{_VERSION}"

@@ -51,6 +51,11 @@ async def test_what_names_no_legacy_route_is_not_found(query: str, sample: Sampl
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "Route not found"})
 
 
+@pytest.mark.parametrize("path", ["/%61pi/%2e%2e/users", "/%61pi/nothing", "/%61PI/users"])
+async def test_an_encoded_address_is_that_of_no_other_route(path: str, sample: SampleStore) -> None:
+    assert (await sample.get(URL(path, encoded=True))).status == 404
+
+
 async def test_errors_have_the_form_of_the_layer(sample: SampleStore) -> None:
     answer = await sample.anonymous.get("/api.php?_d=products")
     assert answer.status == 401
