@@ -137,6 +137,7 @@ class Authenticator:
         headers = request.headers
         return (
             policy.credential is Credential.GRAPHQL
+            and request.method == hdrs.METH_GET
             and headers.get(hdrs.UPGRADE, "").lower() == "websocket"
             and not headers.get(TENANT_HEADER, "").strip()
             and self._store_resolver.is_shared(headers.get(hdrs.HOST, ""))

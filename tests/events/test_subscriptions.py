@@ -288,6 +288,13 @@ async def test_a_browser_names_the_store_when_it_has_connected(app, named_by):
         assert (await socket.receive())["payload"]["data"] == {"store": {"id": store}}
 
 
+async def test_only_a_handshake_may_name_its_store_later(app):
+    async with app.http.post(
+        "/graphql", json={"query": "{ store { id } }"}, headers={"Upgrade": "websocket"}
+    ) as answer:
+        assert answer.status == 404, await answer.text()
+
+
 @pytest.mark.parametrize("named_store", [None, "", "x", "00000000-0000-0000-0000-000000000000", "other"])
 async def test_a_socket_of_another_store_or_none_is_closed(app, other_store, named_store):
     name = str(other_store.public_id) if named_store == "other" else named_store
