@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
-
 from aiohttp import hdrs, web
 
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.ip_addresses import is_loopback, peer_address
 from kernel.settings import Settings
+from kernel.signatures import constant_time_equal
 from rest_facade.responses import json_response
 from server.http.authentication import StoreResolver
 
@@ -47,6 +46,6 @@ async def _is_served(store_resolver: StoreResolver, host: str) -> bool:
 
 def _may_ask(request: web.Request, secret: str | None) -> bool:
     sent = request.headers.get(hdrs.AUTHORIZATION, "").removeprefix("Bearer ") or request.query.get("secret", "")
-    if secret is not None and secrets.compare_digest(sent.encode(), secret.encode()):
+    if secret is not None and constant_time_equal(sent, secret):
         return True
     return is_loopback(peer_address(request.remote)) and not any(name in request.headers for name in _FORWARDING)

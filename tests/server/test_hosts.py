@@ -43,6 +43,16 @@ async def ask(client: HttpClient, host: str, *, parameter: str = "host", **heade
         return response.status
 
 
+async def ask_with_bytes(client: HttpClient, authorization: bytes) -> int:
+    """Return the status of a forwarded request with this header, which no client library would send."""
+    reader, writer = await asyncio.open_connection(client.host, client.port)
+    lines = (f"GET {PATH}?host=localhost HTTP/1.1", "Host: localhost", "Via: 1.1 proxy", "Connection: close")
+    writer.write("\r\n".join(lines).encode() + b"\r\nAuthorization: " + authorization + b"\r\n\r\n")
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+    return status
+
+
 async def test_a_proxy_on_this_machine_learns_which_hosts_are_served(
     serving: HttpClient, sample: SampleStore, host: str
 ):
@@ -60,6 +70,7 @@ async def test_others_need_the_secret(serving: HttpClient, sample: SampleStore):
     assert await ask(serving, sample.host, **forwarded) == 404
     assert await ask(serving, sample.host, **forwarded, Authorization="Bearer wrong") == 404
     assert await ask(serving, sample.host, **forwarded, Authorization=f"Bearer {SECRET}") == 200
+    assert await ask_with_bytes(serving, b"Bearer \xff") == 404
     params = {"secret": SECRET, "domain": sample.host}
     async with serving.get(PATH, params=params, headers={"Host": "localhost", **forwarded}) as response:
         assert response.status == 200
