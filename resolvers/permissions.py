@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import strawberry
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_named_type, is_introspection_type
@@ -25,23 +27,49 @@ class PermissionQueries:
         what is named here.
         """
         scope: Scope = info.context.scope
-        schema: GraphQLSchema = info.schema._schema
+        rules = _rules(info.schema._schema)
+        refused = {number for number, rule in enumerate(rules.distinct) if not rule.allows(scope)}
         return Row(  # type: ignore[return-value]
             privileges=sorted(scope.actor.privileges),
-            queries=_allowed(scope, schema.query_type),
-            mutations=_allowed(scope, schema.mutation_type),
-            refused_fields=[
-                f"{type_.name}.{name}"
-                for type_, name, field in _fields(schema)
-                if not all(rule.allows(scope) for rule in _rules(field))
-            ],
+            queries=[name for name, number in rules.queries if number not in refused],
+            mutations=[name for name, number in rules.mutations if number not in refused],
+            refused_fields=[name for name, numbers in rules.fields if not refused.isdisjoint(numbers)],
         )
 
 
-def _allowed(scope: Scope, root: GraphQLObjectType | None) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The distinct access rules of a schema, and by their numbers those of root fields and of other fields, sorted by name."""
+
+    distinct: Sequence[Access]
+    queries: Sequence[tuple[str, int]]
+    mutations: Sequence[tuple[str, int]]
+    fields: Sequence[tuple[str, Sequence[int]]]
+
+
+@lru_cache(maxsize=2)
+def _rules(schema: GraphQLSchema) -> _Rules:
+    """Return the rules of a schema: about a thousand fields have a hundred different ones, each checked once for a caller."""
+    numbers: dict[Access, int] = {}
+
+    def number(rule: Access) -> int:
+        return numbers.setdefault(rule, len(numbers))
+
+    queries, mutations = (
+        sorted((name, number(rule)) for name, rule in _rules_of_root(root))
+        for root in (schema.query_type, schema.mutation_type)
+    )
+    named = [(f"{type_.name}.{name}", list(map(number, _rules_of(field)))) for type_, name, field in _fields(schema)]
+    fields = [(name, of_field) for name, of_field in named if of_field]
+    return _Rules(list(numbers), queries, mutations, fields)
+
+
+def _rules_of_root(root: GraphQLObjectType | None) -> Iterator[tuple[str, Access]]:
     assert root is not None
-    rules = {name: strawberry_field(field) for name, field in root.fields.items()}
-    return sorted(name for name, field in rules.items() if field is not None and field.metadata[ACCESS].allows(scope))
+    for name, field in root.fields.items():
+        declared = strawberry_field(field)
+        if declared is not None:
+            yield name, declared.metadata[ACCESS]
 
 
 def _fields(schema: GraphQLSchema) -> Iterator[tuple[GraphQLObjectType, str, GraphQLField]]:
@@ -52,7 +80,7 @@ def _fields(schema: GraphQLSchema) -> Iterator[tuple[GraphQLObjectType, str, Gra
             yield from ((type_, name, field) for name, field in type_.fields.items())
 
 
-def _rules(field: GraphQLField) -> Iterator[Access]:
+def _rules_of(field: GraphQLField) -> Iterator[Access]:
     """Yield the access rules of a field: its own, and that of its type."""
     declared = strawberry_field(field)
     if declared is not None and ACCESS in declared.metadata:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from graphql import GraphQLNonNull, GraphQLObjectType
 
+from auth.access import Access
+from kernel.scope import Scope
 from resolvers import root
 from tests.harness.http import Client
 
@@ -48,6 +50,20 @@ async def test_a_module_that_is_off_is_left_out(new_client: Any) -> None:
     }
     assert "errors" not in (await client.post("/graphql", body)).body
     assert "gateway_notification_page" not in (await permissions(client))["queries"]
+
+
+async def test_a_rule_that_many_fields_have_is_checked_once(new_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Access] = []
+    check = Access.allows
+
+    def allows(rule: Access, scope: Scope) -> bool:
+        checked.append(rule)
+        return check(rule, scope)
+
+    client = await new_client(user_type="C")
+    monkeypatch.setattr(Access, "allows", allows)
+    await permissions(client)
+    assert len(checked) == len(set(checked)) > 50
 
 
 @pytest.mark.parametrize("privileges", [(), ("view_orders",)], ids=["none", "orders"])
