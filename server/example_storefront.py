@@ -34,7 +34,7 @@ from server.operations.store_admin import system_scope
 KEY_NAME = "example storefront"
 # The paths of examples/storefront/src/main.tsx.
 PATHS = (
-    *(f"/{kind}/{{slug}}" for kind in ("categoria", "produto", "pagina")),
+    *(f"/{kind}/{{slug}}" for kind in ("categoria", "vendedor", "produto", "pagina")),
     "/busca",
     "/carrinho",
     "/finalizar",

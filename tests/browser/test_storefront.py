@@ -352,6 +352,23 @@ async def test_pages_describe_themselves_to_search_engines(shopper: Shopper) -> 
 
 
 @each_width
+async def test_a_vendor_has_a_page_of_its_products(shopper: Shopper) -> None:
+    await shopper.go("/produto/camiseta-cordel")
+    vendor = (await shopper.text(".product .quiet a")).strip()
+    await shopper.press(vendor, ".product .quiet a")
+    await shopper.see("Ordenar")
+    await shopper.see_focus(vendor)
+    own = await value(
+        shopper.store,
+        "select count(*) from products p join vendors v on v.tenant_id = p.tenant_id and v.id = p.vendor_id"
+        " where v.name = $1 and p.status = 'A'",
+        vendor,
+    )
+    await shopper.see(f"{own} produto")
+    await shopper.check("vendor")
+
+
+@each_width
 async def test_an_unknown_path_is_the_shops_own_page(shopper: Shopper) -> None:
     await shopper.see("Novidades")
     await shopper.go("/nada/aqui")

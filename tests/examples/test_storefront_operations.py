@@ -34,6 +34,7 @@ ONLY_IN_THE_GUIDE = {
 ONLY_IN_THE_EXAMPLE = {
     "Menu",
     "SearchPage",
+    "VendorPage",
     "OpenCart",
     "CheckoutPage",
     "ResendConfirmation",

@@ -126,6 +126,8 @@ export type CartWarningCode =
   | 'QUANTITY_TOO_SMALL'
   /** The product is sold up to a smaller quantity. */
   | 'QUANTITY_TOO_LARGE'
+  /** The product is sold in steps, which the quantity is none of. */
+  | 'QUANTITY_NOT_IN_STEPS'
   /** The product is sold together with others only. */
   | 'REQUIRED_PRODUCTS'
   /** The coupon gives nothing any more. */
@@ -259,13 +261,15 @@ export type ProductSearchFilter = {
   below_category_id?: Array<string | number> | null | undefined;
   /** As `below_category_id`, by slug; with both, in any category of either. */
   below_category_slug?: Array<string> | null | undefined;
+  /** Whether products that are only below the categories match too; true by default. */
+  include_descendants?: boolean | null | undefined;
   /** Sold by any of these vendors. */
   vendor_id?: Array<string | number> | null | undefined;
   /** As `vendor_id`, by slug; with both, by any vendor of either. */
   vendor_slug?: Array<string> | null | undefined;
-  /** At least this price of the catalogue, in cents. */
+  /** At least this price for the caller, after promotions, in cents. */
   price_from?: number | null | undefined;
-  /** At most this price of the catalogue, in cents. */
+  /** At most this price for the caller, after promotions, in cents. */
   price_to?: number | null | undefined;
   /** At least this mean rating, 1 to 5. */
   rating_from?: number | null | undefined;
@@ -299,9 +303,9 @@ export type ProductSearchSort =
   | 'NAME_ASC'
   /** By name, without case and accents, descending. */
   | 'NAME_DESC'
-  /** By price, ascending. */
+  /** By price for the caller, ascending. */
   | 'PRICE_ASC'
-  /** By price, descending. */
+  /** By price for the caller, descending. */
   | 'PRICE_DESC'
   /** By available stock, ascending. */
   | 'STOCK_ASC'
@@ -649,6 +653,13 @@ export type SearchPageQueryVariables = Exact<{
 
 export type SearchPageQuery = { product_search: { corrected_query: string | null, total: number, edges: Array<{ node: { id: string, name: string, slug: string, is_available: boolean, average_rating: number | null, review_count: number, main_image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null, pricing: { price_cents: number, base_cents: number, discount_cents: number } | null } }>, page_info: { has_next_page: boolean, end_cursor: string | null }, facets: { categories: Array<{ category_id: string, name: string, count: number }>, vendors: Array<{ vendor_id: string, name: string, count: number }>, prices: Array<{ from_cents: number, to_cents: number | null, count: number }>, ratings: Array<{ rating_from: number, count: number }>, availability: Array<{ is_available: boolean, count: number }>, features: Array<{ feature_id: string, name: string, values: Array<{ variant_id: string, name: string, count: number }> }> } } | null };
 
+export type VendorPageQueryVariables = Exact<{
+  slug: string;
+}>;
+
+
+export type VendorPageQuery = { vendor: { id: string, name: string, slug: string, description: string } | null };
+
 export type SetEmailMutationVariables = Exact<{
   cart: string | number;
   email: string;
@@ -845,6 +856,7 @@ export const ProductPriceDocument = new TypedDocumentString(` query ProductPrice
 export const CategoryPageDocument = new TypedDocumentString(` query CategoryPage($id: ID!, $filter: ProductSearchFilter!, $sort: ProductSearchSort, $first: Int = 24, $after: String) { category(id: $id) { id name slug description image { url(size: W512) srcset alt width height blurhash } path { id name slug } children { id name slug product_count } } product_search(filter: $filter, sort: $sort, first: $first, after: $after) { total edges { node { id name slug is_available average_rating review_count main_image { url(size: W512) srcset alt width height blurhash } pricing { price_cents base_cents discount_cents } } } page_info { has_next_page end_cursor } facets { categories { category_id name count } vendors { vendor_id name count } prices { from_cents to_cents count } ratings { rating_from count } availability { is_available count } features { feature_id name values { variant_id name count } } } } } `) as unknown as TypedDocumentString<CategoryPageQuery, CategoryPageQueryVariables>;
 export const WriteReviewDocument = new TypedDocumentString(` mutation WriteReview($input: ReviewInput!) { review_create(input: $input) { id status rating message } } `) as unknown as TypedDocumentString<WriteReviewMutation, WriteReviewMutationVariables>;
 export const SearchPageDocument = new TypedDocumentString(` query SearchPage($query: String!, $filter: ProductSearchFilter, $sort: ProductSearchSort, $first: Int = 24, $after: String) { product_search( query: $query filter: $filter sort: $sort first: $first after: $after ) { corrected_query total edges { node { id name slug is_available average_rating review_count main_image { url(size: W512) srcset alt width height blurhash } pricing { price_cents base_cents discount_cents } } } page_info { has_next_page end_cursor } facets { categories { category_id name count } vendors { vendor_id name count } prices { from_cents to_cents count } ratings { rating_from count } availability { is_available count } features { feature_id name values { variant_id name count } } } } } `) as unknown as TypedDocumentString<SearchPageQuery, SearchPageQueryVariables>;
+export const VendorPageDocument = new TypedDocumentString(` query VendorPage($slug: String!) { vendor(slug: $slug) { id name slug description } } `) as unknown as TypedDocumentString<VendorPageQuery, VendorPageQueryVariables>;
 export const SetEmailDocument = new TypedDocumentString(` mutation SetEmail($cart: ID!, $email: String!) { cart_set_customer_email(id: $cart, email: $email) { id customer_email coupon_code warnings { code message } discount_cents total_cents } } `) as unknown as TypedDocumentString<SetEmailMutation, SetEmailMutationVariables>;
 export const SetAddressDocument = new TypedDocumentString(` mutation SetAddress($cart: ID!, $address: CartAddressInput!) { cart_set_address(id: $cart, input: $address) { id address { name street number complement district city state zipcode country phone } shipping_options { shipping_id name price_cents delivery_time } payment_methods { id name description instructions surcharge_cents surcharge_percent } } } `) as unknown as TypedDocumentString<SetAddressMutation, SetAddressMutationVariables>;
 export const SetShippingOptionDocument = new TypedDocumentString(` mutation SetShippingOption($cart: ID!, $option: ID!) { cart_set_shipping_option(id: $cart, shipping_id: $option) { id shipping_option { shipping_id name delivery_time } shipping_cents total_cents } } `) as unknown as TypedDocumentString<SetShippingOptionMutation, SetShippingOptionMutationVariables>;

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { request, useRead } from "../api/requests";
 import { config } from "../config";
 import { count, money, plainText } from "../format";
-import { CategoryPageDocument, SearchPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery } from "../generated";
+import { CategoryPageDocument, SearchPageDocument, VendorPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery, type VendorPageQuery } from "../generated";
 import { menu } from "../menu";
 import { navigate, place, Title } from "../router";
 import { Html, Loaded } from "../ui/page";
@@ -105,6 +105,36 @@ export function Search() {
                 Nada para “{text}”. Mostrando <strong>{results.corrected_query}</strong>.
               </p>
             )}
+            <Listing
+              results={results}
+              byCategory
+              more={async (after) => (await request(SearchPageDocument, { ...variables, after })).product_search}
+            />
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** A vendor's own products, with the same choices as a search for everything. */
+export function Vendor({ slug }: { slug: string }) {
+  const read = useRead(VendorPageDocument, { slug });
+  return <Loaded read={read}>{({ vendor }) => vendor && <KnownVendor vendor={vendor} />}</Loaded>;
+}
+
+function KnownVendor({ vendor }: { vendor: NonNullable<VendorPageQuery["vendor"]> }) {
+  const query = place.value.searchParams;
+  const filter = { ...filterOf(query, featuresIn(query)), vendor_id: [vendor.id] };
+  const variables = { query: "", filter, sort: sortOf(query) };
+  const read = useRead(SearchPageDocument, variables);
+  return (
+    <Loaded read={read}>
+      {({ product_search: results }) =>
+        results && (
+          <>
+            <Title name={vendor.name} about={plainText(vendor.description)}>{vendor.name}</Title>
+            {vendor.description && <Html text={vendor.description} />}
             <Listing
               results={results}
               byCategory

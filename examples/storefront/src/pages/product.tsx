@@ -35,7 +35,7 @@ function ProductView({ product, reload }: { product: ProductRecord; reload: () =
         <Gallery product={product} picture={combination?.image ?? null} />
         <div>
           <Title name={product.seo.title || product.name} about={product.seo.description || plainText(product.description)}>{product.name}</Title>
-          {product.vendor && <p class="quiet">por {product.vendor.name}</p>}
+          {product.vendor && <p class="quiet">por <a href={`/vendedor/${product.vendor.slug}`}>{product.vendor.name}</a></p>}
           <Rating average={product.average_rating} reviews={product.review_count} />
           <Purchase product={product} choice={choice} setChoice={setChoice} />
           {product.description && <Html text={product.description} />}
