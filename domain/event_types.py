@@ -13,7 +13,7 @@ from typing import Any
 
 from auth.app_scopes import APP_SCOPES
 from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, PayloadField
-from kernel.product_fields import PRODUCT_RECORD, SEO_RECORD
+from kernel.product_fields import PRODUCT_RECORD
 
 ORDER_CREATED = "order.created"
 ORDER_UPDATED = "order.updated"
@@ -139,7 +139,6 @@ _CATEGORY = (
     PayloadField("status", TEXT, "`A` active, `D` disabled, `H` hidden."),
     PayloadField("description", TEXT, "The description, HTML."),
     PayloadField("image", "object or null", "The image.", _IMAGE),
-    *SEO_RECORD,
     PayloadField("created_at", TIME, "When it was created."),
     PayloadField("updated_at", TIME, "When it was last changed."),
 )

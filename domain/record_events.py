@@ -22,7 +22,6 @@ SELECT c.id, c.public_id AS subject_id, jsonb_build_object(
     'id', c.public_id, 'name', c.name, 'slug', c.slug, 'parent_id', p.public_id, 'position', c.position, 'status', c.status,
     'description', c.description,
     'image', CASE WHEN c.image_url <> '' THEN jsonb_build_object('url', [image:c.image_url], 'alt', c.image_alt) END,
-    'page_title', c.page_title, 'meta_keywords', c.meta_keywords, 'meta_description', c.meta_description,
     'created_at', {RFC3339_SQL.format("c.created_at")}, 'updated_at', {RFC3339_SQL.format("c.updated_at")}
 ) AS data
 FROM categories c LEFT JOIN categories p ON p.tenant_id = c.tenant_id AND p.id = c.parent_id

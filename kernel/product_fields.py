@@ -139,11 +139,6 @@ IMAGE_FIELDS: Mapping[str, InputField] = {
     "height": InputField("height", integer()),
 }
 
-SEO_RECORD = (
-    PayloadField("page_title", TEXT, "The title of the page for search engines; empty for the name."),
-    PayloadField("meta_keywords", TEXT, "The keywords for search engines."),
-    PayloadField("meta_description", TEXT, "The description for search engines."),
-)
 # docs/reference/shared.md#records
 PRODUCT_RECORD = (
     PayloadField("id", UUID_TEXT, "The product."),
@@ -176,7 +171,6 @@ PRODUCT_RECORD = (
         "The images, the main one first.",
         (PayloadField("url", TEXT, "The image's URL."), PayloadField("alt", TEXT, "The alternative text.")),
     ),
-    *SEO_RECORD,
     PayloadField("created_at", TIME, "When it was created."),
     PayloadField("updated_at", TIME, "When it was last changed."),
 )

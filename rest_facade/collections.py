@@ -11,7 +11,7 @@ from typing import Any
 
 from kernel import codes
 from kernel.fields import InputField, read_with_errors
-from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS, PRODUCT_RECORD, SEO_FIELDS
+from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS, PRODUCT_RECORD
 from rest_facade.field_errors import FieldCodes
 from rest_facade.list_parameters import (
     FilterParameter,
@@ -106,8 +106,7 @@ PRODUCTS = Collection(
         },
         sorts=_sorts(
             "created_at updated_at name sku slug status price_cents compare_at_cents stock id description short_description"
-            " currency category_id weight_grams length_mm width_mm height_mm gtin shipping_freight_cents"
-            " page_title meta_keywords meta_description",
+            " currency category_id weight_grams length_mm width_mm height_mm gtin shipping_freight_cents",
             price_cents="PRICE",
             compare_at_cents="COMPARE_AT",
             currency="ID",  # a store sells in one currency
@@ -134,9 +133,8 @@ CATEGORIES = Collection(
         },
         sorts=_sorts("position name created_at id"),
     ),
-    body=dict.fromkeys(("name", "slug", "parent_id", "position", "status", *SEO_FIELDS)),
+    body=dict.fromkeys(("name", "slug", "parent_id", "position", "status")),
     field_codes={
-        **{name: field.code for name, field in SEO_FIELDS.items()},
         "name": "name_invalid",
         "slug": "slug_invalid",
         "status": "status_invalid",

@@ -8,17 +8,12 @@ from tests.harness.http import Client
 from tests.harness.records import UNKNOWN_ID, is_uuid
 
 CATEGORIES = "/api/v1/admin/categories"
-SEO = {
-    "page_title": "Camisetas de algodão",
-    "meta_keywords": "camiseta, algodão",
-    "meta_description": "Todas as cores.",
-}
-FIELDS = {"id", "name", "slug", "parent_id", "position", "status", *SEO, "created_at", "updated_at"}
+FIELDS = {"id", "name", "slug", "parent_id", "position", "status", "created_at", "updated_at"}
 
 
 async def test_every_field_is_stored_and_returned(admin: Client) -> None:
     parent = await records.add_category(admin.store)
-    fields = {"name": "Camisetas", "parent_id": parent.id, "position": 7, "status": "H", **SEO}
+    fields = {"name": "Camisetas", "parent_id": parent.id, "position": 7, "status": "H"}
     made = await admin.post(CATEGORIES, fields)
     assert made.status == 201
     record = made.body

@@ -130,7 +130,7 @@ async def test_the_detail_states_the_expected_values(admin: Client) -> None:
     assert (await admin.get(f"{ADMIN}/products", sort_by="color")).body["detail"] == (
         "sort_by is 'color'; expected one of created_at, updated_at, name, sku, slug, status, price_cents, compare_at_cents,"
         " stock, id, description, short_description, currency, category_id, weight_grams, length_mm, width_mm, height_mm, gtin,"
-        " shipping_freight_cents, page_title, meta_keywords, meta_description"
+        " shipping_freight_cents"
     )
     assert (await admin.get(f"{ADMIN}/orders", sort_order="x")).body["detail"] == (
         "sort_order is 'x'; expected one of asc, desc"
