@@ -10,7 +10,7 @@ from typing import TypeAlias
 from aiohttp import web
 
 from kernel.errors import DomainError
-from kernel.scope import Scope
+from kernel.scope import Scope, Store
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -45,7 +45,7 @@ class Route:
     `attempt_limit` names the sign-in rate limit (docs/reference/shared.md#rate-limits) that the operation counts; the server counts
     attempts that resolve no store. The body of a route that `names_store` has an app's client, code or token, which names the store where
     the address doesn't. A route that `is_catalogue` reads nothing but the catalogue: a key's answers may be repeated. The body of a
-    route that `takes_files` may be a multipart form.
+    route that `takes_files` may be a multipart form. Where the store isn't one that `serves` selects, its address hasn't the method.
     """
 
     method: str
@@ -59,6 +59,7 @@ class Route:
     names_store: bool = False
     is_catalogue: bool = False
     takes_files: bool = False
+    serves: Callable[[Store], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

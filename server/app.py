@@ -42,6 +42,7 @@ from server.http.pipeline import common_headers, pipeline
 from server.http.playground import STORE_KEY, OfferedStore
 from server.http.routes import add_routes, route_policies
 from server.http.script_address import add_spellings
+from server.http.served_methods import ServedMethods
 from server.openapi import page
 
 COUNTERS = web.AppKey("counters", Counters)
@@ -107,7 +108,10 @@ def create_app(
     app[RESTART_TIMEOUT] = timeouts.restart
     app[RECEIVE_FORM] = receive_form
     authenticator = Authenticator(store_resolver, authenticate)
-    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH])
+    served = ServedMethods(app.router, policies, store_resolver)
+    app[PIPELINE] = pipeline(
+        timeouts, settings, policies, limiter, authenticator, served, app[CATALOGUE_CACHE], app[HEALTH]
+    )
     app.middlewares.append(app[PIPELINE])
     event_streams.add_streams(app, timeouts, limiter, authenticator)
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results

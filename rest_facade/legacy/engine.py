@@ -6,7 +6,7 @@ operation and renders the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -379,18 +379,6 @@ def _not_found_error(resource: Resource, request: web.Request, body: Mapping[str
                 message = f"{name} is {repr_value(body[name])}; expected that of the {resource.display_name}"
                 return ValidationFailed(message, fields={name: "not_found"})
     return error
-
-
-def only_in_cscart(handler: Handler, resource: Resource, operation: FacadeOperation, methods: Iterable[str]) -> Handler:
-    """Return the handler of a change that an address has in CS-Cart's dialect only; `methods` are those that it has anyway."""
-    allowed = tuple(methods)
-
-    async def serve(request: web.Request) -> web.StreamResponse:
-        if not is_cscart(authorize_entity(request, resource, MANAGE, operation)):
-            raise web.HTTPMethodNotAllowed(request.method, allowed)
-        return await handler(request)
-
-    return serve
 
 
 def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:

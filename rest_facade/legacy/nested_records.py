@@ -21,11 +21,16 @@ from rest_facade.legacy.engine import (
     Operations,
     Owner,
     authorize_entity,
-    only_in_cscart,
     permission_variables,
     render_ids,
 )
-from rest_facade.legacy.reshape import body_parser, dialect_renderer, message_renamer, record_renderer
+from rest_facade.legacy.reshape import (
+    body_parser,
+    dialect_renderer,
+    has_cscart_dialect,
+    message_renamer,
+    record_renderer,
+)
 from rest_facade.legacy.resource import Record, Resource
 from rest_facade.legacy.resources.categories import CATEGORIES
 from rest_facade.legacy.resources.content import LANGUAGE_VARIABLES, LANGUAGES
@@ -38,7 +43,6 @@ from rest_facade.legacy.resources.users import MEMBERSHIPS, USERS
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
-_READ_METHODS = ("GET", "HEAD")
 RowFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[Record]]
 ReferenceFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[str]]
 
@@ -49,8 +53,9 @@ _REMOVED = "F"
 def routes(operations: Operations) -> list[Route]:
     """List the routes."""
     return [
-        Route(method, f"/api/{path}", handler, Credential.LEGACY_ADMIN, creates=method == "POST")
-        for method, path, handler in _routes(operations)
+        Route(method, f"/api/{path}", handler, Credential.LEGACY_ADMIN, creates=method == "POST", serves=serves)
+        for serves, listed in ((None, _routes), (has_cscart_dialect, _cscart_routes))
+        for method, path, handler in listed(operations)
     ]
 
 
@@ -58,15 +63,10 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     for path in (STORES.path, *STORES.aliases):
         vendor = Owner(STORES, "vendor_id", "vendor_id")
         yield "POST", f"{path}/{{vendor_id}}/orders", engine.create_handler(ORDERS, operations["OrderCreate"], vendor)
-        create = engine.create_handler(PRODUCTS, operations["ProductCreate"], Owner(STORES, "vendor_id", "id"))
-        yield (
-            "POST",
-            f"{path}/{{id}}/products",
-            only_in_cscart(create, PRODUCTS, operations["ProductCreate"], _READ_METHODS),
-        )
     category = _record_below(operations, CATEGORIES, "CategoryProducts", PRODUCTS, "category_id")
     yield "GET", "categories/{id}/products/{product_id}", category
-    yield from _posts_of_products(operations)
+    post = _record_below(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
+    yield "GET", "products/{id}/discussions/{post_id}", post
     feature = "products/{id}/features/{feature_id}"
     find = _row_finder(operations, PRODUCTS, "ProductFeatures", PRODUCT_FEATURES, "feature_id")
     yield "GET", feature, _show_row(PRODUCTS, operations["ProductFeatures"], find)
@@ -87,19 +87,21 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     yield "DELETE", membership, _delete_row(USERS, operations["UsergroupMembershipSet"], find, _without_membership)
 
 
-def _posts_of_products(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
+def _cscart_routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
+    """Yield the methods that these addresses have in CS-Cart's dialect only."""
+    for path in (STORES.path, *STORES.aliases):
+        create = engine.create_handler(PRODUCTS, operations["ProductCreate"], Owner(STORES, "vendor_id", "id"))
+        yield "POST", f"{path}/{{id}}/products", create
     posts = "products/{id}/discussions"
     create = engine.create_handler(DISCUSSIONS, operations["DiscussionCreate"], Owner(PRODUCTS, "product_id", "id"))
-    yield "POST", posts, only_in_cscart(create, DISCUSSIONS, operations["DiscussionCreate"], _READ_METHODS)
+    yield "POST", posts, create
     find = reference_finder(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
-    yield "GET", f"{posts}/{{post_id}}", show_below(operations, PRODUCTS, DISCUSSIONS, find)
     update, delete = operations["DiscussionUpdate"], operations["DiscussionDelete"]
     for method, operation, handler in (
         ("PUT", update, engine.update_handler(DISCUSSIONS, update)),
         ("DELETE", delete, engine.delete_handler(DISCUSSIONS, delete)),
     ):
-        change = change_below(DISCUSSIONS, operation, handler, find)
-        yield method, f"{posts}/{{post_id}}", only_in_cscart(change, DISCUSSIONS, operation, _READ_METHODS)
+        yield method, f"{posts}/{{post_id}}", change_below(DISCUSSIONS, operation, handler, find)
 
 
 def _record_below(

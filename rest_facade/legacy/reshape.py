@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from kernel.errors import ValidationFailed
 from kernel.record_conversion import RecordConversion, RecordHook
-from kernel.scope import Scope
+from kernel.scope import Scope, Store
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy.resource import RecordField, Resource, Values, in_cscart_dialect
 from rest_facade.legacy.value_types import ABSENT
@@ -28,7 +28,12 @@ _MAX_NAME, _MAX_NAMES = 60, 30
 
 def is_cscart(scope: Scope) -> bool:
     """Return whether the store uses the dialect of programs written for CS-Cart (docs/reference/legacy.md#dialects)."""
-    return scope.store.settings.get(_DIALECT) == _CSCART
+    return has_cscart_dialect(scope.store)
+
+
+def has_cscart_dialect(store: Store) -> bool:
+    """Return whether it is the store's dialect."""
+    return store.settings.get(_DIALECT) == _CSCART
 
 
 def record_renderer(

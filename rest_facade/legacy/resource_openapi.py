@@ -85,8 +85,8 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
             body = _body(operation, f"{resource.operations}Body", resource.fields, resource.required)
             docs[method, path] = RouteDocs(f"{verb} {plural}", _result(operation, resource.fields), body=body)
     for action in resource.cscart_actions:
-        method = {"update": "PUT", "delete": "DELETE"}[action]
-        docs[method, single] = cscart_only(docs[method, single])
+        key = {"create": ("POST", path), "update": ("PUT", single), "delete": ("DELETE", single)}[action]
+        docs[key] = cscart_only(docs[key])
     for subroute in resource.subroutes:
         key = "GET" if isinstance(subroute, NestedList) else subroute.method, f"{single}/{subroute.path}"
         noun = subroute.path.partition("/")[0].replace("_", " ")

@@ -22,6 +22,7 @@ from rest_facade.legacy import (
     version,
 )
 from rest_facade.legacy.engine import Operations
+from rest_facade.legacy.reshape import has_cscart_dialect
 from rest_facade.legacy.resource import NestedList, Resource
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.legacy.resources import RESOURCES
@@ -76,9 +77,10 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
             handler = engine.update_handler(resource, operation, operations[f"{resource.operations}Show"])
         else:
             handler = build_handler(resource, operation)
-        if action in resource.cscart_actions:
-            handler = engine.only_in_cscart(handler, resource, operation, _methods_at(resource, suffix))
-        yield Route(method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create")
+        serves = has_cscart_dialect if action in resource.cscart_actions else None
+        yield Route(
+            method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create", serves=serves
+        )
     for subroute in resource.subroutes:
         if isinstance(subroute, NestedList):
             method, handler = "GET", engine.nested_handler(resource, subroute, operations)
@@ -87,10 +89,3 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
             method, handler = subroute.method, engine.action_handler(resource, subroute, operation)
         creates = method == "POST"
         yield Route(method, f"{path}{SINGLE}/{subroute.path}", handler, Credential.LEGACY_ADMIN, creates=creates)
-
-
-def _methods_at(resource: Resource, suffix: str) -> list[str]:
-    """Return the methods of the entity's actions at the collection or at a record, in both dialects."""
-    places = (_ACTIONS[action][:2] for action in resource.actions if action != "list")
-    methods = [method for method, place in places if place == suffix]
-    return [*methods, *(["HEAD"] if "GET" in methods else [])]

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from resolvers.execute import FacadeOperation
-from rest_facade.legacy.reshape import is_cscart
+from rest_facade.legacy.reshape import has_cscart_dialect
 from rest_facade.responses import json_response
-from rest_facade.routing import SCOPE, Credential, Route
+from rest_facade.routing import Credential, Route
 
 PATH = "/api/version"
 # The present one at the time of this module, with vendors.
@@ -22,13 +22,11 @@ _SENTENCE = f"Multi-Vendor {CSCART_VERSION} MULTIVENDOR"
 
 def route(operations: Mapping[str, FacadeOperation]) -> Route:
     """Describe the route."""
-    return Route("GET", PATH, _show, Credential.LEGACY_ANY)
+    return Route("GET", PATH, _show, Credential.LEGACY_ANY, serves=has_cscart_dialect)
 
 
 async def _show(request: web.Request) -> web.Response:
     """Return the version: a sentence to `?version`, else an object."""
-    if not is_cscart(request[SCOPE]):
-        raise web.HTTPNotFound
     if "version" in request.rel_url.query:
         return web.Response(text=_SENTENCE)
     return json_response({"Version": CSCART_VERSION})

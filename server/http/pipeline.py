@@ -43,6 +43,7 @@ from server.http.families import RouteFamily, family_of
 from server.http.forms import respond_and_discard
 from server.http.health import Readiness
 from server.http.routes import RoutePolicy
+from server.http.served_methods import ServedMethods
 
 _SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
 
@@ -53,6 +54,7 @@ def pipeline(
     policies: Mapping[web.AbstractRoute, RoutePolicy],
     limiter: limits.RateLimiter,
     authenticator: Authenticator,
+    served_methods: ServedMethods,
     catalogue: CatalogueCache,
     health: Readiness,
 ) -> Middleware:
@@ -110,16 +112,20 @@ def pipeline(
             limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
-        method, target = request.method, request.raw_path
+        method, target, missing = request.method, request.raw_path, request.match_info.http_exception
+        if missing is not None or (policy is not None and policy.serves is not None):
+            missing = await served_methods.error_of(request)
         if not target.startswith(("/", "*")):
             _reject_other_host(request.url, headers.get(hdrs.HOST, ""))
         if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):
-                return _options(request)
+                return _options(request, missing)
             if policy is None:
                 return web.Response()  # `server.http.cross_origin` adds the headers: the page then sees the 404
+        if missing is not None:
+            raise missing
         if policy is None:
-            return await handler(request)  # aiohttp's handler, which raises 404 or 405
+            return await handler(request)
         if not target.isascii() or "%00" in target:
             _reject_unstorable(target)
         limiter.begin_request(request, family, address)
@@ -233,16 +239,15 @@ def _is_preflight(request: web.Request) -> bool:
     return hdrs.ORIGIN in request.headers and hdrs.ACCESS_CONTROL_REQUEST_METHOD in request.headers
 
 
-def _options(request: web.Request) -> web.Response:
+def _options(request: web.Request, missing: web.HTTPException | None) -> web.Response:
     """Return the methods of a path (RFC 9110, section 9.3.7); raises the 404 of an unknown one."""
-    match = request.match_info
-    error, methods = match.http_exception, {hdrs.METH_OPTIONS}
-    if isinstance(error, web.HTTPMethodNotAllowed):
-        methods |= error.allowed_methods
-    elif error is not None:
-        raise error
-    elif match.route.resource is not None:
-        methods |= {route.method for route in match.route.resource}
+    methods = {hdrs.METH_OPTIONS}
+    if isinstance(missing, web.HTTPMethodNotAllowed):
+        methods |= missing.allowed_methods
+    elif missing is not None:
+        raise missing
+    elif (resource := request.match_info.route.resource) is not None:
+        methods |= {route.method for route in resource}
     return web.Response(status=204, headers=allow_header(methods))
 
 

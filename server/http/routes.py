@@ -7,12 +7,13 @@ Routes added directly (playground, health, CORS preflights) get their policy fro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from aiohttp import hdrs, web
 
 from kernel import metrics
+from kernel.scope import Store
 from rest_facade.routing import Credential, Route
 from server.http.families import LEGACY_BASES, RouteFamily, family_of
 
@@ -30,6 +31,7 @@ class RoutePolicy:
     names_store: bool = False
     is_catalogue: bool = False
     takes_files: bool = False
+    serves: Callable[[Store], bool] | None = None
     metric: metrics.Labels = ()
     """Family, method and template of the path, as labels: legacy paths without base and trailing slash."""
 
@@ -64,6 +66,7 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
             route.names_store,
             route.is_catalogue,
             route.takes_files,
+            route.serves,
             _metric_labels(added),
         )
 

@@ -1,8 +1,7 @@
 """Check the methods of every legacy address (docs/reference/legacy.md#addresses).
 
 Without a credential an existing route answers 401, because authentication comes first. A missing one answers 405 with `Allow` where the
-address has other methods and 404 where it has none, both in the legacy error format. Methods of one dialect are those of the address:
-tests/legacy/test_cscart_routes.py.
+address has other methods and 404 where it has none, both in the legacy error format. Methods of one dialect: test_cscart_routes.py.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ ENTITIES: dict[str, tuple[str, str]] = {
     "promotions": ALL,
     "destinations": READ_ONLY,
     "carts": READ_ONLY,
-    "languages": ALL,
+    "languages": READ_ONLY,
     "langvars": ALL,
     "settings": NO_CREATE,
     "subscribers": NO_UPDATE,
@@ -61,11 +60,9 @@ ENTITIES: dict[str, tuple[str, str]] = {
     "extra_order_fields": ("", "PUT"),
     "warehouses": ALL,
 }
-# Methods of entities' records that only one dialect has (tests/legacy/test_cscart_routes.py).
-OF_DIALECT = {"carts": "DELETE", "call_requests": "PUT", "exceptions": "PUT", "discussions": "PUT"}
 # Other addresses.
 ADDRESSES: dict[str, str] = {
-    "products/1/discussions": "GET POST",
+    "products/1/discussions": "GET",
     "products/1/features": "GET",
     "product_variations": "GET POST",
     "product_variations/1": "GET PUT DELETE",
@@ -80,13 +77,13 @@ ADDRESSES: dict[str, str] = {
     "users/1/usergroups/1": "GET PUT DELETE",
     "categories/1/products": "GET",
     "categories/1/products/1": "GET",
-    "products/1/discussions/1": "GET PUT DELETE",
+    "products/1/discussions/1": "GET",
     "products/1/features/1": "GET PUT DELETE",
     "features/1/variants": "GET",
     "languages/1/langvars": "GET POST",
     "languages/1/langvars/x": "GET PUT DELETE",
-    "stores/1/products": "GET POST",
-    "vendors/1/products": "GET POST",
+    "stores/1/products": "GET",
+    "vendors/1/products": "GET",
     "stores/1/orders": "POST",
     "vendors/1/orders": "POST",
     "delivery_methods": "GET",
@@ -127,7 +124,7 @@ def address_methods() -> Iterator[tuple[str, frozenset[str]]]:
     """Yield every address with its methods."""
     for entity, (collection, single) in ENTITIES.items():
         yield entity, frozenset(collection.split())
-        yield f"{entity}/1", frozenset([*single.split(), *OF_DIALECT.get(entity, "").split()])
+        yield f"{entity}/1", frozenset(single.split())
     for address, methods in ADDRESSES.items():
         yield address, frozenset(methods.split())
 

@@ -294,3 +294,8 @@ async def test_language_codes_are_unique(sample):
     ):
         (error,) = (await graphql(sample, CREATE_LANGUAGE, input=wrong))["errors"]
         assert error["extensions"]["code"] == "VALIDATION_FAILED", wrong
+
+
+async def test_languages_are_read_only_in_the_legacy_api(sample):
+    for method, path in (("POST", "languages"), ("PUT", "languages/pt"), ("DELETE", "languages/pt")):
+        assert (await sample.request(method, f"/api/{path}", {})).status == 405

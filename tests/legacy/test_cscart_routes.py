@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.records import UNKNOWN_NUMBER
+from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
 from tests.harness.sample_store import NewSampleStore, SampleStore
 
 pytestmark = pytest.mark.combination
@@ -27,24 +27,56 @@ async def read(sample: SampleStore, path: str) -> dict[str, Any]:
     return answer.body
 
 
-@pytest.mark.parametrize(
-    "method, path, allowed",
-    [
-        ("PUT", "exceptions/{exception}", "DELETE, GET, HEAD"),
-        ("PUT", "discussions/{review}", "DELETE, GET, HEAD"),
-        ("PUT", "call_requests/{call_request}", "DELETE, GET, HEAD"),
-        ("DELETE", "carts/{caio}", "GET, HEAD"),
-        ("POST", "stores/{vendor}/products", "GET, HEAD"),
-        ("POST", "products/{mug}/discussions", "GET, HEAD"),
-        ("PUT", "products/{mug}/discussions/{review}", "GET, HEAD"),
-        ("DELETE", "products/{mug}/discussions/{review}", "GET, HEAD"),
-    ],
-)
-async def test_the_other_dialect_has_no_such_method(method: str, path: str, allowed: str, sample: SampleStore) -> None:
-    place = f"/api/{path.format_map(sample.records)}"
-    answer = await sample.request(method, place)
-    assert (answer.status, answer.headers["Allow"]) == (405, allowed)
-    assert answer.body == {"status": 405, "message": "Method not allowed"}
+OF_DIALECT = [
+    # The method, the path, the methods in both dialects.
+    ("PUT", "exceptions/{exception}", "DELETE, GET, HEAD"),
+    ("PUT", "discussions/{review}", "DELETE, GET, HEAD"),
+    ("PUT", "call_requests/{call_request}", "DELETE, GET, HEAD"),
+    ("DELETE", "carts/{caio}", "GET, HEAD"),
+    ("POST", "languages", "GET, HEAD"),
+    ("PUT", "languages/{language}", "GET, HEAD"),
+    ("DELETE", "languages/{language}", "GET, HEAD"),
+    ("POST", "stores/{vendor}/products", "GET, HEAD"),
+    ("POST", "vendors/{vendor}/products", "GET, HEAD"),
+    ("POST", "products/{mug}/discussions", "GET, HEAD"),
+    ("PUT", "products/{mug}/discussions/{review}", "GET, HEAD"),
+    ("DELETE", "products/{mug}/discussions/{review}", "GET, HEAD"),
+]
+REFUSED = {"status": 405, "message": "Method not allowed"}
+
+
+@pytest.mark.parametrize("base", ["/api", "/api/2.0"])
+@pytest.mark.parametrize("method, path, allowed", OF_DIALECT)
+async def test_the_other_dialect_has_no_such_method(
+    method: str, path: str, allowed: str, base: str, shared_sample: SampleStore
+) -> None:
+    place = f"{base}/{path.format_map(shared_sample.records)}"
+    for tried in (method, "PATCH"):
+        for auth in ("basic", None):
+            for headers in ({}, {"X-Tenant-ID": UNKNOWN_ID}):
+                answer = await shared_sample.request(tried, place, auth=auth, headers=headers)
+                assert (answer.status, answer.body) == (405, REFUSED), (tried, auth, headers)
+                assert answer.headers["Allow"] == allowed, (tried, auth, headers)
+    options = await shared_sample.request("OPTIONS", place, auth=None)
+    assert (options.status, options.headers["Allow"]) == (204, ", ".join(sorted([*allowed.split(", "), "OPTIONS"])))
+
+
+@pytest.mark.parametrize("method, path, allowed", OF_DIALECT)
+async def test_the_methods_of_the_dialect_need_a_credential_and_are_allowed(
+    method: str, path: str, allowed: str, cscart: SampleStore
+) -> None:
+    place = f"/api/{path.format_map(cscart.records)}"
+    assert (await cscart.request(method, place, auth=None)).status == 401
+    answer = await cscart.request("PATCH", place, auth=None)
+    assert (answer.status, answer.body) == (405, REFUSED)
+    assert {method, *allowed.split(", ")} <= set(answer.headers["Allow"].split(", "))
+
+
+async def test_the_version_is_no_address_of_the_other_dialect(shared_sample: SampleStore, cscart: SampleStore) -> None:
+    for method, auth in (("GET", None), ("GET", "basic"), ("POST", "basic")):
+        answer = await shared_sample.request(method, "/api/version", auth=auth)
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": "Route not found"}), (method, auth)
+    assert (await cscart.get("/api/version")).status == 200
 
 
 async def test_an_exception_is_changed(cscart: SampleStore) -> None:
@@ -175,10 +207,7 @@ async def test_the_letters_that_a_store_has_are_accepted(letter: str, cscart: Sa
     assert [row["order_id"] for row in rows] == [str(cscart.order)]
 
 
-async def test_privileges_come_before_the_dialect(sample: SampleStore, cscart: SampleStore) -> None:
-    for store in (sample, cscart):
-        person = await store.add_user("view_catalog")
-        answer = await store.put(f"/api/exceptions/{store.exception}", {}, by=person)
-        assert (answer.status, answer.body["message"]) == (403, "Forbidden: privilege manage_catalog required"), (
-            store.host
-        )
+async def test_the_methods_of_the_dialect_need_privileges(cscart: SampleStore) -> None:
+    person = await cscart.add_user("view_catalog")
+    answer = await cscart.put(f"/api/exceptions/{cscart.exception}", {}, by=person)
+    assert (answer.status, answer.body["message"]) == (403, "Forbidden: privilege manage_catalog required")

@@ -216,8 +216,8 @@ async def test_a_language_is_changed_and_deleted(english):
         ({"lang_code": "ts", "name": "x", "direction": "up"}, "direction is 'up'; expected one of ltr, rtl"),
     ],
 )
-async def test_a_wrong_language_is_refused(shared_sample, body, message):
-    answer = await shared_sample.post("/api/languages", body)
+async def test_a_wrong_language_is_refused(english, body, message):
+    answer = await english.post("/api/languages", body)
     assert (answer.status, answer.body["message"]) == (400, message)
 
 

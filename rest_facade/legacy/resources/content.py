@@ -49,6 +49,8 @@ LANGUAGES = Resource(
     privilege_area="content",
     root_fields={"show": "language_named"},
     results=dict.fromkeys(("create", "update"), "lang_id: number"),
+    actions=("list", "show"),
+    cscart_actions=("create", "update", "delete"),
     fields=(
         id_field("lang_id"),
         replace(LANG_CODE, input_path="code", filter_name="code"),
