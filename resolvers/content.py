@@ -83,10 +83,20 @@ class LanguageVariableMutations:
 
     @root_field(_WRITE, internal=True)
     async def language_variable_named_update(
-        self, info: Info, id: ID, input: LanguageVariableInput, lang_code: str | None = None
+        self,
+        info: Info,
+        id: ID,
+        input: LanguageVariableInput,
+        lang_code: str | None = None,
+        creates: bool | None = None,
     ) -> LanguageVariableObject | None:
-        """Update a language variable, named by ID, or by name in a language, or create the one of that name."""
-        number = await put_language_variable(info.context.scope, id, lang_code, provided_fields(input))
+        """Update a language variable, named by ID, or by name in a language; `creates`: create the one of that name."""
+        scope, fields = info.context.scope, provided_fields(input)
+        if creates:
+            number = await put_language_variable(scope, id, lang_code, fields)
+        else:
+            subject = await find_language_variable(scope, id, lang_code)
+            number = await LANGUAGE_VARIABLE_RECORDS.update(scope, subject, fields)
         return await load_record(info, number)  # type: ignore[no-any-return]
 
     @root_field(_WRITE, internal=True)

@@ -222,7 +222,9 @@ PRODUCTS = Entity(
         **exact("text", "promo_text", internal=True),
         **exact("text", ncm="exact NCM"),
         **exact("boolean", "unlimited_download", internal=True),
-        "available_since": exact_second("t.available_since", "available since that second"),
+        "available_since": exact_second(
+            "coalesce(t.available_since, to_timestamp(0))", "available since that second; of 1970 without a time"
+        ),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
         **exact("text", gtin="exact GTIN"),
         **exact("big_int", "weight_grams", "length_mm", "width_mm", "height_mm", internal=True),

@@ -27,6 +27,7 @@ from rest_facade.legacy.reshape import (
     body_parser,
     check_required,
     dialect_body_parser,
+    dialect_ignored_fields,
     dialect_renderer,
     ignored_fields,
     ignored_header,
@@ -277,7 +278,7 @@ def _write_handler(
     of_vendors = [field for field in fields if field.name not in resource.protected_from_vendors]
     parse_vendors, ignored, ignored_of_vendors = (
         body_parser(of_vendors),
-        ignored_fields(fields),
+        dialect_ignored_fields(fields),
         ignored_fields(of_vendors),
     )
     number = resource.number_field.name if show is not None else ""
@@ -297,11 +298,12 @@ def _write_handler(
             body = body if record is None else _changes(resource, scope, body, record)
         is_vendor = scope.actor.kind is ActorKind.VENDOR
         values = (parse_vendors if is_vendor else parser(scope))(body)
-        names = (ignored_of_vendors if is_vendor else ignored)(body)
+        names = (ignored_of_vendors if is_vendor else ignored(scope))(body)
         headers = ignored_header(IGNORED_FIELDS, (name for name in names if name not in resource.lookup_parameters))
         if owner is not None:
             values[owner.field] = request.match_info[owner.variable]
         variables = {"input": values, **record_variables(resource, request, body)}
+        variables |= _cscart_variables(resource, scope, "create" if is_new else "update")
         try:
             ids = await execute_mutation(scope, operation, variables, rename, resource)
         except NotFound as error:
@@ -362,12 +364,17 @@ def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]
     return body if resource.cscart_new is None else resource.cscart_new(body)
 
 
+def _cscart_variables(resource: Resource, scope: Scope, action: str) -> Mapping[str, Any]:
+    return resource.cscart_variables.get(action, _NOTHING) if is_cscart(scope) else _NOTHING
+
+
 def render_ids(scope: Scope, ids: Mapping[str, Any], resource: Resource | None = None) -> Record:
     """Render the ids of a written record: decimal strings, in CS-Cart's dialect JSON integers; other members stay."""
     if is_cscart(scope):
         fields = () if resource is None else resource.fields
         return {**ids, **{field.name: ids[field.cscart_id] for field in fields if field.cscart_id}}
-    return {name: str(value) if isinstance(value, int) else value for name, value in ids.items()}
+    absent = () if resource is None else resource.cscart_answer
+    return {name: str(value) if isinstance(value, int) else value for name, value in ids.items() if name not in absent}
 
 
 def _not_found_error(resource: Resource, request: web.Request, body: Mapping[str, Any], error: NotFound) -> DomainError:
@@ -403,7 +410,7 @@ def delete_handler(resource: Resource, operation: FacadeOperation) -> Handler:
 
     async def delete(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
-        variables = {**record_variables(resource, request), **(resource.cscart_deletion if is_cscart(scope) else {})}
+        variables = {**record_variables(resource, request), **_cscart_variables(resource, scope, "delete")}
         await execute_mutation(scope, operation, variables, rename, resource)
         return web.Response(status=204)
 

@@ -95,7 +95,7 @@ def _variations() -> dict[RouteKey, RouteDocs]:
     return docs
 
 
-_WRITTEN_VARIABLE = object_schema(langvar_id=WRITTEN_ID, name=STRING)
+_WRITTEN_VARIABLE = object_schema("langvar_id", langvar_id=WRITTEN_ID, name=STRING)
 
 
 def _nested_records() -> dict[RouteKey, RouteDocs]:

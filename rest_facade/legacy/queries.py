@@ -89,13 +89,20 @@ def query_parser(resource: Resource) -> ParseQuery:
     """
     fields = (*resource.detail_fields, *resource.fields)
     contract, cscart = (dict(_single_filters(columns, resource)) for columns in (fields, in_cscart_dialect(fields)))
-    cscart |= dict(map(_query_filter, resource.cscart_filters))
-    groups = [group for group in resource.filters if isinstance(group, CombinedFilter)]
-    known = {*_RESERVED, *(name for group in groups for name in group.parameters)}
+    cscart |= {
+        other.name: _query_filter(other)[1] for other in resource.cscart_filters if isinstance(other, QueryFilter)
+    }
+    contract_groups, of_cscart = map(_combined, (resource.filters, resource.cscart_filters))
+    replaced = {name for group in of_cscart for name in group.parameters}
+    cscart = {name: spec for name, spec in cscart.items() if name not in replaced}
+    cscart_groups = [*contract_groups, *of_cscart]
+    known = {*_RESERVED, *(name for group in cscart_groups for name in group.parameters)}
 
     def parse(raw: str, scope: Scope) -> ListQuery:
         parameters = parse_query(raw)
-        page_size, filters = (_cscart_page_size, cscart) if is_cscart(scope) else (_page_size, contract)
+        page_size, filters, groups = (
+            (_cscart_page_size, cscart, cscart_groups) if is_cscart(scope) else (_page_size, contract, contract_groups)
+        )
         size = page_size(parameters)
         page = 1 if size == ALL_RECORDS else page_number(parameters)
         query = ListQuery(page, size, *_sort(resource, parameters))
@@ -213,6 +220,10 @@ def _single_filters(fields: Iterable[RecordField], resource: Resource) -> Iterab
     for other in resource.filters:
         if isinstance(other, QueryFilter):
             yield _query_filter(other)
+
+
+def _combined(filters: Iterable[QueryFilter | CombinedFilter]) -> list[CombinedFilter]:
+    return [group for group in filters if isinstance(group, CombinedFilter)]
 
 
 def _query_filter(other: QueryFilter) -> tuple[str, _Filter]:

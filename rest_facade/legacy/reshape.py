@@ -15,7 +15,7 @@ from kernel.errors import ValidationFailed
 from kernel.record_conversion import RecordConversion, RecordHook
 from kernel.scope import Scope, Store
 from kernel.text import InvalidValue, repr_value
-from rest_facade.legacy.resource import RecordField, Resource, Values, in_cscart_dialect
+from rest_facade.legacy.resource import IN_CSCART, RecordField, Resource, Values, in_cscart_dialect
 from rest_facade.legacy.value_types import ABSENT
 
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
@@ -133,14 +133,25 @@ def body_parser(fields: Iterable[RecordField]) -> ParseBody:
 def dialect_body_parser(fields: Iterable[RecordField]) -> Callable[[Scope], ParseBody]:
     """Build the function that returns the parser of bodies in the store's dialect."""
     described = tuple(fields)
-    contract, cscart = body_parser(described), body_parser(in_cscart_dialect(described))
+    contract, cscart = body_parser(_in_contract(described)), body_parser(in_cscart_dialect(described))
     return lambda scope: cscart if is_cscart(scope) else contract
+
+
+def _in_contract(fields: Iterable[RecordField]) -> list[RecordField]:
+    return [field for field in fields if field.permission != IN_CSCART]
 
 
 def ignored_header(header: str, names: Iterable[str]) -> dict[str, str]:
     """Return a response header with names of a request that had no effect, percent-encoded: the first of them; none without names."""
     encoded = [quote(name[:_MAX_NAME], safe="[]{}.") for name in names]
     return {header: ", ".join(encoded[:_MAX_NAMES])} if encoded else {}
+
+
+def dialect_ignored_fields(fields: Iterable[RecordField]) -> Callable[[Scope], Callable[[Values], list[str]]]:
+    """Build the function that returns `ignored_fields` of the store's dialect."""
+    described = tuple(fields)
+    contract, cscart = ignored_fields(_in_contract(described)), ignored_fields(described)
+    return lambda scope: cscart if is_cscart(scope) else contract
 
 
 def ignored_fields(fields: Iterable[RecordField]) -> Callable[[Values], list[str]]:

@@ -202,7 +202,8 @@ class Resource:
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
     required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent);
     `cscart_new` completes the body of a new record there, `cscart_update` the changes of a body from the current record.
-    `language_field` is the one that a query's `sl` sets on creation; `cscart_deletion` are further variables of a deletion there.
+    `language_field` is the one that a query's `sl` sets on creation; `cscart_variables` are further ones of an operation there, by action,
+    `cscart_answer` the members of the answers to creation and update that only it has.
     `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
     ones (in CS-Cart's dialect `cscart_complete`, where it differs), for which `extra_selection` selects further GraphQL fields. `coupled`
     fields have their meaning together: if a record sent back changes one, the others count as changed. `complete_update` completes a
@@ -238,7 +239,8 @@ class Resource:
     cscart_new: Callable[[Record], Record] | None = None
     cscart_update: Callable[[Record, Record], Record] | None = None
     language_field: str = ""
-    cscart_deletion: Mapping[str, Any] = field(default_factory=dict)
+    cscart_variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    cscart_answer: tuple[str, ...] = ()
     message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
@@ -247,7 +249,7 @@ class Resource:
     coupled: tuple[tuple[str, ...], ...] = ()
     complete_update: Callable[[Record, Record], Record] | None = None
     filters: tuple[QueryFilter | CombinedFilter, ...] = ()
-    cscart_filters: tuple[QueryFilter, ...] = ()
+    cscart_filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "")
     default_order: str = "asc"
@@ -296,6 +298,9 @@ def same_names(value_type: ValueType, *names: str) -> tuple[RecordField, ...]:
     """Describe writable and filterable fields with the same name in GraphQL."""
     return tuple(RecordField(name, value_type, name, name) for name in names)
 
+
+IN_CSCART = "in_cscart_dialect"
+"""The permission of fields that bodies and records have in CS-Cart's dialect only."""
 
 LANG_CODE = RecordField("lang_code", replace(TEXT, parse_filter=str.lower), "lang_code", "lang_code")
 LANGUAGE = QueryFilter("sl", "lang_code", LANG_CODE.value_type, keys_rows=False)

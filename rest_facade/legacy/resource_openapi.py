@@ -64,7 +64,9 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
     path = f"{BASE}/{name}"
     single, alias = f"{path}/{{id}}", name if name in resource.aliases else ""
     plural, singular = resource.name.replace("_", " "), with_article(resource.display_name)
-    written = functools.partial(OperationResult, overrides=_WrittenIds(), exclude=(ALREADY_EXISTS,))
+    written = functools.partial(
+        OperationResult, overrides=_WrittenIds(), exclude=(ALREADY_EXISTS,), optional=resource.cscart_answer
+    )
     record = "".join(map(str.capitalize, resource.display_name.split()))
     for action in (*resource.actions, *resource.cscart_actions):
         operation = f"{resource.operations}{action.capitalize()}"
@@ -193,7 +195,7 @@ def query_of(resource: Resource) -> dict[str, Schema]:
     for field in resource.single_fields:
         if field.filter_name is not None:
             parameters.setdefault(field.name, STRING)
-    for other in resource.filters:
+    for other in (*resource.filters, *resource.cscart_filters):
         for name in (other.name,) if isinstance(other, QueryFilter) else other.parameters:
             parameters.setdefault(name, STRING)
     return parameters

@@ -141,6 +141,14 @@ async def test_words_are_searched_in_the_texts_that_are_named(cscart: SampleStor
     assert PARAMETERS not in answer.headers
 
 
+async def test_the_other_dialect_takes_the_flags_of_the_search_and_does_not_filter_by_them(sample: SampleStore) -> None:
+    searched = await sample.get("/api/products?q=caneca")
+    flagged = await sample.get("/api/products?q=caneca&pkeywords=Y&pname=Y")
+    assert list(searched.body["products"]) == [str(sample.mug)]
+    assert flagged.body == searched.body
+    assert PARAMETERS not in flagged.headers
+
+
 async def test_flags_of_the_search_without_a_text_are_named(cscart: SampleStore) -> None:
     assert (await cscart.get("/api/products?pname=Y")).headers[PARAMETERS] == "pname"
 

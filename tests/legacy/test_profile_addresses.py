@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.sample_store import SampleStore
+from tests.harness.sample_store import NewSampleStore, SampleStore
 
 BILLING = {
     "b_firstname": "Ana Maria",
@@ -16,6 +16,12 @@ BILLING = {
     "b_phone": "81999990000",
 }
 SHIPPING = {"s_" + name[2:]: value for name, value in BILLING.items()} | {"s_city": "Olinda", "s_zipcode": "53020000"}
+
+
+@pytest.fixture
+async def sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return a store whose dialect has the addresses."""
+    return await new_sample(legacy_lists="cscart")
 
 
 async def profile_of(sample: SampleStore, user: object) -> dict[str, str]:
@@ -66,9 +72,19 @@ async def test_one_address_for_both_is_divided_when_one_changes(sample: SampleSt
         ({"b_city": []}, "b_city is []; expected a text"),
     ],
 )
-async def test_a_wrong_address_is_refused(shared_sample: SampleStore, body: dict[str, object], message: str) -> None:
-    answer = await shared_sample.put(f"/api/users/{shared_sample.caio}", body)
+async def test_a_wrong_address_is_refused(sample: SampleStore, body: dict[str, object], message: str) -> None:
+    answer = await sample.put(f"/api/users/{sample.caio}", body)
     assert (answer.status, answer.body["message"]) == (400, message)
+
+
+async def test_the_other_dialect_has_no_addresses_of_a_profile(shared_sample: SampleStore) -> None:
+    path = f"/api/users/{shared_sample.caio}"
+    record = (await shared_sample.get(path)).body
+    assert not {*BILLING, *SHIPPING} & record.keys()
+    answer = await shared_sample.put(path, {"b_city": "Recife", "b_state": "XX"})
+    assert (answer.status, answer.headers["X-Ignored-Fields"]) == (200, "b_city, b_state")
+    rows = "select count(*) from user_addresses where user_id = $1"
+    assert await shared_sample.value(rows, shared_sample.caio.number) == 0
 
 
 async def test_only_the_owner_changes_its_own_addresses(sample: SampleStore) -> None:
@@ -82,8 +98,8 @@ async def test_only_the_owner_changes_its_own_addresses(sample: SampleStore) -> 
 async def test_an_order_for_a_known_customer_gets_the_profile_and_its_addresses(
     sample: SampleStore, dialect: str
 ) -> None:
-    await sample.put("/api/settings/legacy_dialect", {"value": dialect})
     await sample.put(f"/api/users/{sample.caio}", BILLING | SHIPPING)
+    await sample.put("/api/settings/legacy_dialect", {"value": dialect})
     order = {"user_id": sample.caio.number, "shipping_id": sample.sedex.number}
     order |= {"products": {str(sample.ebook): {"amount": 1}}}
 

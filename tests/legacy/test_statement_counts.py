@@ -76,8 +76,7 @@ SINGLES = {
     "products/{mug}": 6,
     # The row, lines, their pictures, both addresses, both methods, taxes, payments, history.
     "orders/{shared}": 10,
-    # The row, each of the two default addresses.
-    "users/{caio}": 3,
+    "users/{caio}": 1,
     "categories/{home}": 1,
     # The row, variants.
     "features/{colour}": 2,

@@ -40,7 +40,8 @@ LANGUAGE_VARIABLES = Resource(
     sorts={"name": "NAME", "lang_code": "LANG_CODE", "langvar_id": "ID"},
     lookup_parameters=("lang_code",),
     language_field="lang_code",
-    cscart_deletion={"in_all": True},
+    cscart_variables={"update": {"creates": True}, "delete": {"in_all": True}},
+    cscart_answer=("name",),
 )
 
 LANGUAGES = Resource(

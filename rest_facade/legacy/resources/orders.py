@@ -32,7 +32,7 @@ ORDERS = Resource(
         RecordField("parent_order_id", types.ID, constant="0"),
         # Who entered an order is in the audit log, and credit notes are documents of a fiscal system.
         *(RecordField(name, types.ID, constant="0") for name in ("issuer_id", "credit_memo_id")),
-        RecordField("invoice_id", types.TEXT, filter_name="invoice"),
+        RecordField("invoice_id", types.TEXT, source="invoice"),
         RecordField("updated_at", types.UNIX_TIME, filter_name="updated_at"),
         RecordField("total", types.MONEY, filter_name="total_cents"),
         RecordField("subtotal", types.MONEY, filter_name="subtotal_cents"),
@@ -101,6 +101,7 @@ ORDERS = Resource(
     filters=(
         SEARCH,
         QueryFilter("shipping_id", "shipping_method_id", types.ID),
+        QueryFilter("invoice_id", "invoice", types.TEXT, keys_rows=False),
         CombinedFilter(("period", "time_from", "time_to"), parts.parse_period),
     ),
     sorts=dict(

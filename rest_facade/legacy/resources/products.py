@@ -9,6 +9,7 @@ from kernel.json_schema import STRING
 from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
+    SEARCH,
     CombinedFilter,
     NestedList,
     QueryFilter,
@@ -91,7 +92,7 @@ PRODUCTS = Resource(
         "variation_group": "variation_group_id",
     },
     filters=(
-        CombinedFilter(("q", *SEARCHED), parse_search, keying_parameters=("q",)),
+        SEARCH,
         QueryFilter("pcode", "sku", types.TEXT, keys_rows=False),
         QueryFilter("price_from", "price_from", types.MONEY, multiple=False, keys_rows=False),
         QueryFilter("price_to", "price_to", types.MONEY, multiple=False, keys_rows=False),
@@ -102,6 +103,7 @@ PRODUCTS = Resource(
         QueryFilter("has_variation_group", "has_variation_group", types.FLAG, multiple=False, keys_rows=False),
         CombinedFilter(("category_id", "cid", "subcats"), parse_category, keying_parameters=("category_id",)),
     ),
+    cscart_filters=(CombinedFilter(("q", *SEARCHED), parse_search, keying_parameters=("q",)),),
     sorts=dict(
         product="NAME",
         price="PRICE",

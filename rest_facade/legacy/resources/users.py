@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kernel.codes import MEMBERSHIP_STATUSES, USER_STATUSES, USER_TYPES
 from kernel.json_schema import enum, object_schema
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import is_cscart
 from rest_facade.legacy.resource import (
+    IN_CSCART,
     SEARCH,
     ActionRoute,
     NestedList,
@@ -43,6 +46,11 @@ def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
     )
 
 
+def _profile_address(prefix: str, kind: str) -> list[RecordField]:
+    fields = address_fields(prefix, kind, path=f"default_{kind}_address", filterable=False)
+    return [replace(field, permission=IN_CSCART) for field in fields]
+
+
 def _flatten_addresses(user: Record) -> None:
     """Move the default addresses into the record, as CS-Cart's profiles have them."""
     flatten_address(user, "b", user.pop("default_billing_address"))
@@ -70,11 +78,14 @@ USERS = Resource(
         RecordField("points", types.INTEGER, "points", "points"),
     ),
     detail_fields=(
-        *address_fields("b", "billing", path="default_billing_address", filterable=False),
-        *address_fields("s", "shipping", path="default_shipping_address", filterable=False),
+        *_profile_address("b", "billing"),
+        *_profile_address("s", "shipping"),
     ),
-    extra_selection=f"default_billing_address {ADDRESS} default_shipping_address {ADDRESS}",
-    complete=_flatten_addresses,
+    extra_selection=" ".join(
+        f"default_{kind}_address @include(if: ${IN_CSCART}) {ADDRESS}" for kind in ("billing", "shipping")
+    ),
+    permissions={IN_CSCART: is_cscart},
+    cscart_complete=_flatten_addresses,
     # Forms send it back empty.
     input_fields=(RecordField("password", types.optional(types.TEXT), "password"),),
     required=("email", "password"),
