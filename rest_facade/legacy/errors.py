@@ -29,10 +29,10 @@ ADMIN_ONLY = "Forbidden: admin scope required"
 WRONG_USER_TYPE = "insufficient permissions"
 
 
-def render(error: DomainError) -> web.Response:
+def render(error: DomainError, challenge: str = CHALLENGE) -> web.Response:
     """Render an error with its status repeated in the body."""
-    own = {"status": error.status, "message": message_of(error)}
-    return json_response(merge_details(own, _details_of(error)), status=error.status, headers=_headers_of(error))
+    own, headers = {"status": error.status, "message": message_of(error)}, error_headers(error, challenge=challenge)
+    return json_response(merge_details(own, _details_of(error)), status=error.status, headers=headers)
 
 
 def message_of(error: DomainError) -> str:
@@ -73,7 +73,7 @@ def internal_error(caused_by_database: bool) -> web.Response:
 
 def render_for_tokens(error: DomainError) -> web.Response:
     """Render an error of `auth_tokens`: `{message}` for account states, else `{error}`."""
-    return json_response(_token_body_of(error), status=error.status, headers=_headers_of(error))
+    return json_response(_token_body_of(error), status=error.status, headers=error_headers(error, challenge=CHALLENGE))
 
 
 def _token_body_of(error: DomainError) -> dict[str, Any]:
@@ -110,10 +110,6 @@ def _with_numbers(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _with_numbers(item) for name, item in value.items()}
     return [_with_numbers(item) for item in value] if isinstance(value, list) else value
-
-
-def _headers_of(error: DomainError) -> dict[str, str]:
-    return error_headers(error, challenge=CHALLENGE)
 
 
 def _render_plain(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aiohttp import hdrs, web
 
@@ -46,6 +47,12 @@ def _allow_without_options(methods: Iterable[str]) -> web.Response:
 
 _SIGN_IN_ERRORS = replace(current.ERROR_FORMAT, method_not_allowed=_allow_without_options)
 
+# A browser asks for the legacy API's credential (`server.payment_page`), and sends it from then on where it is asked with this realm: with
+# that of the API, forms of any other site would change the store.
+_PAGE_ERRORS = replace(
+    legacy.ERROR_FORMAT, render=partial(legacy.render, challenge='Basic realm="vitrine payment page"')
+)
+
 PLAIN = RouteFamily("", "plain", current.ERROR_FORMAT, Credential.NONE)
 
 FAMILIES: tuple[RouteFamily, ...] = (
@@ -68,8 +75,7 @@ FAMILIES: tuple[RouteFamily, ...] = (
     RouteFamily("/api/docs", "plain", current.ERROR_FORMAT, Credential.NONE),
     *(RouteFamily(f"{base}/auth_tokens", "legacy", legacy.TOKEN_ERROR_FORMAT) for base in LEGACY_BASES),
     RouteFamily("/api", "legacy", legacy.ERROR_FORMAT),
-    # A browser asks for the credential that the legacy API's challenge names (`server.payment_page`).
-    RouteFamily("/dev/payments", "plain", legacy.ERROR_FORMAT, Credential.NONE),
+    RouteFamily("/dev/payments", "plain", _PAGE_ERRORS, Credential.NONE),
     RouteFamily("/health", "plain", current.ERROR_FORMAT, Credential.NONE, is_rate_limited=False),
     PLAIN,  # /.well-known, /docs, /assets and unknown paths
 )
