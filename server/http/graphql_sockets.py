@@ -128,7 +128,7 @@ class _Connection:
         if handler is None:
             raise _Closed(BAD_REQUEST, "Invalid message received")
         # A refused operation is an error of its own, and the end of one costs nothing.
-        if kind != "subscribe" and message.get("id") not in self._operations:
+        if kind != "subscribe" and not (kind == "complete" and self._is_running(message)):
             try:
                 await self._count_address()
             except RateLimited as error:
@@ -190,9 +190,12 @@ class _Connection:
         self._operations[id_] = asyncio.get_running_loop().create_task(self._run(id_, payload, self._renew))
 
     async def _on_complete(self, message: dict[str, Any]) -> None:
-        task = self._operations.pop(message["id"], None) if isinstance(message.get("id"), str) else None
-        if task is not None:
-            task.cancel()
+        if self._is_running(message):
+            self._operations.pop(message["id"]).cancel()
+
+    def _is_running(self, message: dict[str, Any]) -> bool:
+        id_ = message.get("id")
+        return isinstance(id_, str) and id_ in self._operations
 
     async def _run(self, id_: str, payload: dict[str, Any], renew: RenewScope) -> None:
         """Execute one operation and send its results; the caller's credential may end the connection."""

@@ -341,6 +341,14 @@ async def test_an_invalid_message_closes_the_connection(app, text):
         assert await socket.closed() == 4400
 
 
+@pytest.mark.parametrize("id_", [["x"], {"x": 1}, 1, None])
+async def test_an_id_that_is_no_text_names_no_operation(app, id_):
+    async with connect(app) as socket:
+        await socket.send("complete", id=id_)
+        await socket.send("ping", id=id_)
+        assert await socket.receive() == {"type": "pong"}
+
+
 async def test_a_binary_message_closes_the_connection(app):
     async with connect(app) as socket:
         await socket.socket.send_bytes(b"{}")
@@ -433,6 +441,16 @@ async def test_operations_and_pings_count_as_requests_of_the_client_address(serv
         assert await socket.closed() == 1013
     # Other addresses are served.
     assert (await app.from_new_address().post("/graphql", query)).status == 200
+
+
+async def test_a_ping_with_the_id_of_an_operation_counts_as_well(serve_application, new_app):
+    http = await serve_application(Settings(ip_rate=3, failed_auth_rate=0))
+    app = replace(await new_app("read_orders"), http=http)
+    async with connect(app) as socket:
+        await socket.subscribe("1", EVENTS)
+        for _ in range(3):  # the operation may be counted after the first of them
+            await socket.send("ping", id="1")
+        assert await socket.closed() == 1013
 
 
 async def test_operations_are_concurrent_requests_of_the_client_address_until_their_stream_begins(
