@@ -100,9 +100,11 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
 
 
 class _UnknownPaths(web.DynamicResource):
-    """Paths that are unknown to other methods than those of its routes: 404, not 405."""
+    """Paths that are unknown to programs and to other methods than those of its routes: 404 as everywhere, not 405."""
 
     async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
+        if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
+            return None, set()
         match, _ = await super().resolve(request)
         return match, set()
 

@@ -108,12 +108,15 @@ async def test_an_unknown_path_of_a_store_is_the_shops_page_with_404(
     everywhere: HttpClient, sample: SampleStore
 ) -> None:
     _, _, page = await get(everywhere, sample.host)
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     for path in ("/nao-existe", "/categoria/a/b", "/carrinho/", "/caf%C3%A9", "/apis"):
-        status, _, body = await get(everywhere, sample.host, path)
+        status, _, body = await get(everywhere, sample.host, path, headers=browser)
         assert (status, body) == (404, page), path
-        status, _, body = await get(everywhere, sample.host, path, method="HEAD")
+        status, _, body = await get(everywhere, sample.host, path, method="HEAD", headers=browser)
         assert (status, body) == (404, ""), path
-        assert (await get(everywhere, sample.host, path, method="POST"))[0] == 404, path
+        assert (await get(everywhere, sample.host, path, method="POST", headers=browser))[0] == 404, path
+        status, _, body = await get(everywhere, sample.host, path)
+        assert (status, json.loads(body)) == (404, {"error": "route not found"}), path
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ async def test_unknown_routes_and_methods_are_rejected_before_the_store_lookup()
             404,
             {"error": "route not found", "message": "route not found", "status": 404},
         )
-        assert (await server.call("GET", "/nowhere.txt", headers=nobodys)).status_and_json == (
+        assert (await server.call("GET", "/nowhere", headers=nobodys)).status_and_json == (
             404,
             {"error": "route not found"},
         )
