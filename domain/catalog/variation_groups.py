@@ -17,6 +17,7 @@ from domain.catalog.variation_members import (
     find_group_of,
     find_own_product,
     load_variants,
+    may_change_group,
     set_default,
 )
 from domain.filters import exact, ids, linked_to, sorts
@@ -24,7 +25,7 @@ from domain.visibility import published
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputValues, check_count
 from kernel.ids import parse_reference
-from kernel.scope import ActorKind, Scope
+from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
 from models.connection.database import UniqueViolation, fetch, fetchrow, fetchval, transaction
@@ -67,10 +68,6 @@ VARIATION_FEATURES = Entity(
 _FEATURE_TYPES = "SELECT id, type FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _BY_CODE = "SELECT id FROM variation_groups WHERE tenant_id = $1 AND code = $2 AND deleted_at IS NULL"
 _DELETE_MEMBERS = "DELETE FROM variation_group_products WHERE tenant_id = $1 AND group_id = $2"
-_OF_OTHER_VENDORS = """
-SELECT EXISTS (SELECT 1 FROM variation_group_products m JOIN products p ON p.tenant_id = m.tenant_id AND p.id = m.product_id
-    WHERE m.tenant_id = $1 AND m.group_id = $2 AND p.vendor_id IS DISTINCT FROM $3)
-"""
 _PUBLIC_ID = "SELECT public_id FROM variation_groups WHERE tenant_id = $1 AND id = $2"
 # What a generated variation takes from its product; its stock is its own.
 _COPIED = (
@@ -178,7 +175,7 @@ async def generate_variations(
 
 
 async def find_group(scope: Scope, group: object) -> int:
-    """Return the internal id of a group by id or code; raises NotFound, for a vendor also if it has other vendors' products."""
+    """Return the internal id of a group by id or code; raises NotFound, for a vendor also unless it has products, all of them its own."""
     group_id: int | None = None
     if parse_reference(group) is not None or isinstance(group, int):
         group_id = await find(scope, VARIATION_GROUP, group)
@@ -186,9 +183,7 @@ async def find_group(scope: Scope, group: object) -> int:
         group_id = await fetchval(_BY_CODE, scope.store.id, str(group))
     if group_id is None:
         raise NotFound(VARIATION_GROUP.name)
-    if scope.actor.kind is ActorKind.VENDOR and await fetchval(
-        _OF_OTHER_VENDORS, scope.store.id, group_id, scope.actor.vendor_id
-    ):
+    if not await may_change_group(scope, group_id):
         raise NotFound(VARIATION_GROUP.name)
     return group_id
 

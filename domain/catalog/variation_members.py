@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from domain.catalog.stock import lock_stock
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.scope import ActorKind, Scope
-from models.connection.database import execute, fetch, fetchrow
-from models.references import PRODUCT, VARIATION_GROUP, find, resolve_all
+from models.connection.database import execute, fetch, fetchrow, fetchval
+from models.references import PRODUCT, VARIATION_GROUP, find, reject_missing, resolve_all
 from models.rows import insert_rows
 
 CATALOG_ITEM, VARIATION_OF_ITEM = "group_catalog_item", "group_variation_catalog_item"
@@ -43,6 +43,10 @@ _MEMBERS = """
 SELECT m.product_id, m.position, p.vendor_id FROM variation_group_products m
 JOIN products p ON p.tenant_id = m.tenant_id AND p.id = m.product_id
 WHERE m.tenant_id = $1 AND m.group_id = $2 AND p.deleted_at IS NULL ORDER BY m.position, m.product_id
+"""
+_HAS_ONLY = """
+SELECT bool_and(p.vendor_id IS NOT DISTINCT FROM $3) FROM variation_group_products m
+JOIN products p ON p.tenant_id = m.tenant_id AND p.id = m.product_id WHERE m.tenant_id = $1 AND m.group_id = $2
 """
 _VENDORS = "SELECT id, vendor_id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL"
 _GROUP_OF = "SELECT group_id FROM variation_group_products WHERE tenant_id = $1 AND product_id = $2"
@@ -81,6 +85,13 @@ async def find_own_product(scope: Scope, product: object) -> int:
     return product_id
 
 
+async def may_change_group(scope: Scope, group_id: int) -> bool:
+    """Return whether the caller may change a group: a vendor one that has products, all of them its own."""
+    if scope.actor.kind is not ActorKind.VENDOR:
+        return True
+    return bool(await fetchval(_HAS_ONLY, scope.store.id, group_id, scope.actor.vendor_id))
+
+
 async def add_products(scope: Scope, group_id: int, products: Sequence[int]) -> dict[int, int]:
     """Add products to a group, also those of other groups, and return what became of each."""
     await lock_stock(scope, products)
@@ -113,6 +124,8 @@ async def place_products(scope: Scope, groups: Mapping[int, object]) -> set[int]
     wanted = {product: group for product, group in groups.items() if group is not None}
     group_ids = await resolve_all(scope, VARIATION_GROUP, wanted.values(), field="variation_group")
     for group, group_id in group_ids.items():
+        if not await may_change_group(scope, group_id):
+            reject_missing(VARIATION_GROUP, [group], field="variation_group")
         results = await add_products(scope, group_id, [product for product in wanted if wanted[product] == group])
         refused = next((_MESSAGES[result] for result in results.values() if result in _MESSAGES), None)
         if refused is not None:

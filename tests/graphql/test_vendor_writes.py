@@ -22,7 +22,7 @@ from domain.catalog.combinations import create_combination
 from domain.catalog.option_exceptions import create_exception
 from domain.catalog.options import create_option
 from kernel.scope import Actor, ActorKind, active_scope
-from models.tables.catalog import VariationGroup
+from models.tables.catalog import VariationGroup, VariationGroupProduct
 from models.tables.taxes import Tax
 from models.tables.users import UserAddress
 from resolvers.execute import execute, load_operations
@@ -93,8 +93,8 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         {"vendor_banners"},
     ),
     "product_create": ({}, {"products", *PRODUCT_RELATIONS}),
-    "product_update": ({"products": PRODUCT}, PRODUCT_RELATIONS),
-    "product_bulk_upsert": ({"products": PRODUCT}, {"products", *PRODUCT_RELATIONS}),
+    "product_update": ({"products": PRODUCT}, {"variation_group_products", *PRODUCT_RELATIONS}),
+    "product_bulk_upsert": ({"products": PRODUCT}, {"products", "variation_group_products", *PRODUCT_RELATIONS}),
     # Lines and status, and the resulting totals and stock.
     "order_update": (
         {
@@ -136,7 +136,10 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "option_exception_update": ({"option_exceptions": {"type", "hash"}}, {"exception_choices", *OPTIONS}),
     **dict.fromkeys(
         ("variation_group_create", "variation_group_add"),
-        ({}, {"variation_groups", "variation_group_features", "variation_group_products"}),
+        (
+            {"variation_group_products": {"group_id"}},
+            {"variation_groups", "variation_group_features", "variation_group_products"},
+        ),
     ),
     **dict.fromkeys(
         ("variation_group_update", "variation_group_called_update"),
@@ -284,6 +287,7 @@ async def _options(sample: SampleStore) -> dict[str, Any]:
         attachment = await ATTACHMENT_RECORDS.create(scope, file)
         exception = await create_exception(scope, chosen)
         group = await VariationGroup.create(code="CORES2")
+        await VariationGroupProduct.create(group_id=group.id, product_id=sample.mug.number)
     return {
         "variation": group.id,
         "exception": exception,
@@ -371,3 +375,25 @@ async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name)
         if table == "users":
             assert (row["user_type"], row["privileges"]) in (("V", []), ("C", [])), (table, number)
             assert row["vendor_id"] != sample.rival.number, (table, number)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        "variation_group_delete(id: $group) { id }",
+        'variation_group_update(id: $group, input: {code: "MINE"}) { id }',
+        "product_update(id: $product, input: {variation_group_id: $group}) { id }",
+    ],
+    ids=["delete", "rename", "join"],
+)
+async def test_a_vendor_does_not_find_a_variation_group_without_products(sample, mutation):
+    with active_scope(sample.scope):
+        group = await VariationGroup.create(code="EMPTY")
+    uses_product = ", $product: ID!" if "$product" in mutation else ""
+    body = {
+        "query": f"mutation($group: ID!{uses_product}) {{ done: {mutation} }}",
+        "variables": {"group": str(group.public_id), "product": sample.mug.id},
+    }
+    answer = await sample.post("/graphql", body, by=sample.vendor_user, auth="bearer")
+    assert "not found" in answer.body["errors"][0]["message"], answer.body
+    assert await sample.value("select code from variation_groups where id = $1", group.id) == "EMPTY"
