@@ -25,7 +25,9 @@ def record_members(fields: Iterable[RecordField]) -> Mapping[str, Any]:
 
 def optional_names(fields: Iterable[RecordField]) -> tuple[str, ...]:
     """Return the fields that not every caller sees, or that some records don't have."""
-    return tuple(field.name for field in fields if field.permission is not None or field.cscart_absent)
+    return tuple(
+        field.name for field in fields if field.permission is not None or field.cscart_absent or field.contract_single
+    )
 
 
 def _schema_of(field: RecordField) -> Any:

@@ -68,12 +68,25 @@ class DialectRenderer:
 def dialect_renderer(resource: Resource, *, single: bool = False) -> DialectRenderer:
     """Build the conversions of a resource's records in both dialects: those of lists, or the `single` ones."""
     fields, complete = (resource.single_fields, resource.complete) if single else (resource.fields, None)
-    contract = record_renderer(fields, prepare=resource.prepare, complete=complete)
+    contract = record_renderer(
+        fields, prepare=resource.prepare, complete=complete if single else _without_single_fields(fields)
+    )
     complete_cscart = _complete_in_cscart(fields, (resource.cscart_complete or complete) if single else None)
-    if complete_cscart is complete and all(field.cscart_type is None for field in fields):
+    if complete_cscart is complete and not any(field.cscart_type or field.contract_single for field in fields):
         return DialectRenderer(contract, contract)
     cscart = record_renderer(in_cscart_dialect(fields), prepare=resource.prepare, complete=complete_cscart)
     return DialectRenderer(contract, cscart)
+
+
+def _without_single_fields(fields: Iterable[RecordField]) -> RecordHook | None:
+    """Return what removes from a row of the other dialect's lists the fields that only single records have there."""
+    names = [field.name for field in fields if field.contract_single]
+
+    def remove(record: dict[str, Any]) -> None:
+        for name in names:
+            del record[name]
+
+    return remove if names else None
 
 
 def _complete_in_cscart(fields: Iterable[RecordField], complete: RecordHook | None) -> RecordHook | None:

@@ -39,7 +39,8 @@ class RecordField:
     of a field that no operation reads; filtered by, it matches every record or none.
 
     In CS-Cart's dialect: `cscart_type` is the value type where it differs (of what it doesn't define, that of `value_type`),
-    `cscart_absent` says in which records the field is absent, `cscart_id` names the id whose value the field has.
+    `cscart_absent` says in which records the field is absent, `cscart_id` names the id whose value the field has. In the other dialect
+    a field that is `contract_single` is absent in rows of lists.
     """
 
     name: str
@@ -54,6 +55,7 @@ class RecordField:
     cscart_absent: Literal["", "empty", "always"] = ""
     cscart_id: str = ""
     constant: str | None = None
+    contract_single: bool = False
 
     @property
     def value(self) -> str:

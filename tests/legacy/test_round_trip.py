@@ -72,6 +72,8 @@ async def test_a_member_sent_back_alone_writes_nothing(store: SampleStore, resou
     # The models inserted the records without what the domain derives.
     for name, value in record.items():
         await store.put(path, {name: value})
+    if "updated_at" in record:  # of an order in the dialect of CS-Cart
+        record["updated_at"] = (await store.get(path)).body["updated_at"]
     before = await row_versions(store.store, without=_USED)
     answers = {name: await store.put(path, {name: value}) for name, value in record.items()}
     assert {name: answer.raw for name, answer in answers.items() if answer.status != 200} == {}
@@ -98,7 +100,9 @@ async def test_an_order_in_any_state_may_be_sent_back(store: SampleStore, name: 
     path = f"/api/orders/{getattr(store, name)}"
     before = (await store.get(path)).body
     assert (await store.put(path, before | {"notes": "recado"})).status == 200
-    assert (await store.get(path)).body == before | {"notes": "recado"}
+    after = (await store.get(path)).body
+    changed = {"notes": "recado", **({"updated_at": after["updated_at"]} if "updated_at" in before else {})}
+    assert after == before | changed
     for line in before["products"].values():
         line["amount"] = int(line["amount"])
     assert (await store.put(path, before)).status == 200

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from kernel.scope import ActorKind
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, CombinedFilter, QueryFilter, Record, RecordField, Resource, id_field
+from rest_facade.legacy.reshape import is_cscart
+from rest_facade.legacy.resource import (
+    IN_CSCART,
+    SEARCH,
+    CombinedFilter,
+    QueryFilter,
+    Record,
+    RecordField,
+    Resource,
+    id_field,
+)
 from rest_facade.legacy.resources import order_parts as parts
 from rest_facade.legacy.round_trip import complete_lines
 
@@ -28,12 +38,12 @@ ORDERS = Resource(
         RecordField("company_id", types.ID, filter_name="sole_vendor_id", source="vendor_number"),
         RecordField("status", types.ORDER_STATUS, "status", "status"),
         # Orders of several vendors are one order here, not a parent with one for each.
-        RecordField("is_parent_order", types.FLAG, constant="N"),
-        RecordField("parent_order_id", types.ID, constant="0"),
+        RecordField("is_parent_order", types.FLAG, constant="N", contract_single=True),
+        RecordField("parent_order_id", types.ID, constant="0", contract_single=True),
         # Who entered an order is in the audit log, and credit notes are documents of a fiscal system.
-        *(RecordField(name, types.ID, constant="0") for name in ("issuer_id", "credit_memo_id")),
-        RecordField("invoice_id", types.TEXT, source="invoice"),
-        RecordField("updated_at", types.UNIX_TIME, filter_name="updated_at"),
+        *(RecordField(name, types.ID, constant="0", contract_single=True) for name in ("issuer_id", "credit_memo_id")),
+        RecordField("invoice_id", types.TEXT, source="invoice", permission=IN_CSCART),
+        RecordField("updated_at", types.UNIX_TIME, source="updated_unix", permission=IN_CSCART),
         RecordField("total", types.MONEY, filter_name="total_cents"),
         RecordField("subtotal", types.MONEY, filter_name="subtotal_cents"),
         RecordField("shipping_cost", types.MONEY, filter_name="shipping_cents"),
@@ -104,6 +114,7 @@ ORDERS = Resource(
         QueryFilter("invoice_id", "invoice", types.TEXT, keys_rows=False),
         CombinedFilter(("period", "time_from", "time_to"), parts.parse_period),
     ),
+    cscart_filters=(QueryFilter("updated_at", "updated_at", types.UNIX_TIME),),
     sorts=dict(
         timestamp="CREATED_AT",
         date="CREATED_AT",
@@ -115,6 +126,7 @@ ORDERS = Resource(
     default_sort=("timestamp", "desc"),
     default_order="desc",
     permissions={
+        IN_CSCART: is_cscart,
         "is_staff": lambda scope: scope.actor.kind is ActorKind.ADMIN,
         "sees_processors": lambda scope: scope.actor.has_privilege("view_payments"),
     },
