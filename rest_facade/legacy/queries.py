@@ -30,7 +30,21 @@ ALL_RECORDS = 0
 _MAX_PAGE = 2**31 - 1
 _RESERVED = frozenset({"page", "items_per_page", "sort_by", "sort_order"})
 IGNORED_PARAMETERS = "X-Ignored-Parameters"
-_FOR_DISPLAY = frozenset({"access_key", "ajax_custom", "detailed_params", "extend", "is_ajax", "result_ids", "simple"})
+_FOR_DISPLAY = frozenset(
+    {
+        "access_key",
+        "ajax_custom",
+        "detailed_params",
+        "extend",
+        "is_ajax",
+        "pfull",
+        "pkeywords",
+        "pname",
+        "pshort",
+        "result_ids",
+        "simple",
+    }
+)
 _ORDERS = ("asc", "desc")
 _DIGITS = re.compile(r"\s*[0-9]+\s*")
 # Above every limit, and short enough for `int`.
@@ -96,7 +110,7 @@ def query_parser(resource: Resource) -> ParseQuery:
     replaced = {name for group in of_cscart for name in group.parameters}
     cscart = {name: spec for name, spec in cscart.items() if name not in replaced}
     cscart_groups = [*contract_groups, *of_cscart]
-    known = {*_RESERVED, *(name for group in cscart_groups for name in group.parameters)}
+    known = {*_RESERVED, *(name for group in contract_groups for name in group.parameters)}
 
     def parse(raw: str, scope: Scope) -> ListQuery:
         parameters = parse_query(raw)
@@ -112,7 +126,12 @@ def query_parser(resource: Resource) -> ParseQuery:
             spec = filters.get(name)
             if spec is not None and (spec.permission is None or resource.permissions[spec.permission](scope)):
                 _apply_filter(query, name, spec, _texts(name, value))
-            elif name not in known and not _is_for_display(name) and _texts(name, value):
+            elif (
+                name not in known
+                and not (groups is cscart_groups and name in replaced)
+                and not _is_for_display(name)
+                and _texts(name, value)
+            ):
                 query.ignored.append(name)
         for group in groups:
             _apply_combined(query, group, parameters, scope)

@@ -46,9 +46,12 @@ DISCUSSIONS = Resource(
         RecordField("company_id", types.ID, filter_name="company_id", source="vendor_number"),
     ),
     message_terms={"review": "discussion", "object": "object_id", "thread": "thread_id", "user": "user_id"},
-    filters=(SEARCH, CombinedFilter(("period", "time_from", "time_to"), parse_period)),
+    filters=(SEARCH,),
     # CS-Cart finds parts of them.
-    cscart_filters=tuple(QueryFilter(name, f"{name}_part", types.TEXT, multiple=False) for name in ("name", "message")),
+    cscart_filters=(
+        *(QueryFilter(name, f"{name}_part", types.TEXT, multiple=False) for name in ("name", "message")),
+        CombinedFilter(("period", "time_from", "time_to"), parse_period),
+    ),
     sorts=dict(
         timestamp="CREATED_AT", date="CREATED_AT", post_id="ID", name="NAME", rating_value="RATING", status="STATUS"
     ),
