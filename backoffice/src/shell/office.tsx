@@ -1,6 +1,6 @@
 // The back office of a user who is signed in: a resource for each entity whose list the server lets this user read.
 import { QueryClient } from "@tanstack/react-query";
-import { CoreAdminContext, CoreAdminUI, CustomRoutes, localStorageStore, Resource } from "ra-core";
+import { CoreAdminContext, CoreAdminRoutes, CustomRoutes, localStorageStore, Resource } from "ra-core";
 import { lazy, useMemo } from "react";
 import { createBrowserRouter, RouterProvider } from "react-router-dom";
 import { authProvider, type Session } from "../data/auth";
@@ -11,6 +11,7 @@ import { i18nProvider } from "../texts";
 import { SessionContext } from "./context";
 import { useIdleSignOut } from "./idle";
 import { Layout } from "./layout";
+import { Waiting } from "./waiting";
 
 const DerivedList = lazy(() => import("../derived/list"));
 const DerivedForm = lazy(() => import("../derived/edit"));
@@ -35,7 +36,7 @@ function Pages({ session }: { session: Session }) {
   return (
     <SessionContext value={session}>
       <CoreAdminContext dataProvider={dataProvider} authProvider={authProvider} i18nProvider={i18nProvider} queryClient={queryClient} store={store}>
-        <CoreAdminUI layout={Layout} dashboard={Home} catchAll={NotFound} loginPage={false} disableTelemetry title={session.store.name}>
+        <CoreAdminRoutes layout={Layout} dashboard={Home} catchAll={NotFound} loading={Waiting}>
           {listedEntities().map((name) => {
             const { list: List = DerivedList, edit: Edit = DerivedForm, create: Create = DerivedCreate } = PAGES[name] ?? {};
             return (
@@ -49,7 +50,7 @@ function Pages({ session }: { session: Session }) {
             );
           })}
           <CustomRoutes>{ROUTES}</CustomRoutes>
-        </CoreAdminUI>
+        </CoreAdminRoutes>
       </CoreAdminContext>
     </SessionContext>
   );
