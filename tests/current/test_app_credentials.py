@@ -118,7 +118,7 @@ async def test_app_administration_rejects_app_tokens(client, method, path):
         "mutation { sign_out_everywhere { message } }",
         'mutation { app_install(client_id: "x", scopes: ["read_orders"]) { code } }',
         'mutation { app_uninstall(id: "x") { id } }',
-        'mutation { app_register(input: {name: "x"}) { client_secret } }',
+        'mutation { app_register(input: {name: "x", redirect_uris: [], scopes: []}) { client_secret } }',
         "mutation { storefront_key_create(input: {}) { key } }",
     ],
 )

@@ -68,7 +68,6 @@ async def test_registering_an_app_returns_its_secret_once(admin):
     "wrong,fields",
     [
         ({"name": ""}, {"name": "name_required"}),
-        ({"name": None}, {"name": "name_required"}),
         ({"name": "x" * 101}, {"name": "name_invalid"}),
         ({"scopes": []}, {"scopes": "scope_unknown"}),
         ({"scopes": ["write_payments"]}, {"scopes": "scope_unknown"}),
@@ -76,8 +75,8 @@ async def test_registering_an_app_returns_its_secret_once(admin):
         ({"scopes": ["manage_orders"]}, {"scopes": "scope_unknown"}),
         ({"redirect_uris": []}, {"redirect_uris": "redirect_uri_invalid"}),
         ({"redirect_uris": [REDIRECT + str(number) for number in range(11)]}, {"redirect_uris": "redirect_uri_invalid"}),
-        ({"name": None, "scopes": None, "redirect_uris": None},
-         {"name": "name_required", "redirect_uris": "required", "scopes": "required"}),
+        ({"name": "", "scopes": [], "redirect_uris": []},
+         {"name": "name_required", "redirect_uris": "redirect_uri_invalid", "scopes": "scope_unknown"}),
     ],
 )  # fmt: skip
 async def test_invalid_app_fields_are_named(admin, wrong, fields):

@@ -121,7 +121,7 @@ def test_the_schema_is_printed_without_settings_or_database(vitrine, capsys):
     public = capsys.readouterr().out
     assert cli.main(["schema", "--internal"]) == 0
     internal = capsys.readouterr().out
-    assert "\ntype Product {" in public
+    assert "\ntype Product implements Node {" in public
     assert "legacy_token_create(" in internal
     assert "legacy_token_create(" not in public
 
