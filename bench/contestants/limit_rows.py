@@ -25,7 +25,8 @@ SELECT (SELECT count(*) FROM products x WHERE x.tenant_id = $1 AND x.deleted_at 
     t.is_edp, t.free_shipping, t.tracking::varchar, t.min_quantity, t.max_quantity,
     t.quantity_step, t.quantity_choices, t.low_stock_limit, coalesce(floor(extract(epoch from t.available_since))::bigint, 0),
     t.out_of_stock_action::varchar, t.zero_price_action::varchar,
-    t.unlimited_download, t.promo_text::varchar, t.ncm::varchar, t.slug::varchar,
+    t.unlimited_download, t.promo_text::varchar, t.ncm::varchar,
+    coalesce((SELECT g.group_id FROM variation_group_products g WHERE g.tenant_id = $1 AND g.product_id = t.id), 0), t.slug::varchar,
     t.page_title::varchar, t.meta_keywords::varchar, t.meta_description::varchar
 FROM products t LEFT JOIN vendors v ON v.tenant_id = $1 AND v.id = t.vendor_id
 WHERE t.tenant_id = $1 AND t.deleted_at IS NULL
@@ -95,6 +96,7 @@ def product_record(
     unlimited_download: bool,
     promo_text: str,
     ncm: str,
+    variation_group: int,
     slug: str,
     page_title: str,
     meta_keywords: str,
@@ -140,6 +142,7 @@ def product_record(
         "unlimited_download": "Y" if unlimited_download else "N",
         "promo_text": promo_text,
         "ncm": ncm,
+        "variation_group_id": str(variation_group),
         "tax_ids": [],
         "usergroup_ids": "0",
         "seo_name": slug,

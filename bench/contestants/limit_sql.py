@@ -310,8 +310,6 @@ _LEGACY_ORDER = record(
         "status": plain("t.status"),
         "is_parent_order": constant('"N"'),
         **dict.fromkeys(("parent_order_id", "issuer_id", "credit_memo_id"), constant('"0"')),
-        "invoice_id": text("coalesce(t.fields_data ->> 'nota_fiscal', '')"),
-        "updated_at": unix("t.updated_at"),
         "total": money("t.total_cents"),
         "subtotal": money("t.subtotal_cents"),
         "shipping_cost": money("t.shipping_cents"),

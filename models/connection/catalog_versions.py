@@ -26,6 +26,7 @@ TABLES = (
     "combination_choices", "categories", "vendors", "discussion_threads", "discussion_posts", "pages", "blocks", "languages",
     "language_variables", "promotions", "promotion_uses", "payment_methods", "payment_method_taxes",
     "media_files", "review_images", "store_logos", "vendor_banners",
+    "variation_groups", "variation_group_features", "variation_group_products",
 )  # fmt: skip
 """The tables of which reads of the catalogue show rows."""
 

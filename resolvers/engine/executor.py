@@ -97,8 +97,8 @@ _VARIABLES = WorkQueue("variables", most_waiting=20)
 
 
 # Fields of the types of all input objects: Strawberry converts each in a microsecond, those without a value as well. Lists of input objects
-# are limited by the domain, to at most 500 objects of 30 fields.
-MAX_INPUT_FIELDS = 20_000
+# are limited by the domain, to at most 500 objects of 50 fields.
+MAX_INPUT_FIELDS = 30_000
 
 
 class SlicedExecutor(Executor[Any]):
