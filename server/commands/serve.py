@@ -120,6 +120,7 @@ class _ServeSession:
     def _print_demo(self, demo: DemoResult, port: int | None) -> None:
         admin, customer = demo.json["admin"], demo.json["customer"]
         print_line(f"  Demo store           http://{demo.json['host']}:{port}   X-Tenant-ID: {demo.json['tenant_id']}")
+        print_line(f"  Its back office      http://{demo.json['host']}:{port}/admin")
         print_line(f"  Its administrator    {admin['email']}   {admin['password']}")
         print_line(f"  A customer           {customer['email']}   {customer['password']}")
         print_line("  Run vitrine demo to print new credentials for all users.")
