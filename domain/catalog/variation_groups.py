@@ -18,6 +18,7 @@ from domain.catalog.variation_members import (
     find_own_product,
     load_variants,
     may_change_group,
+    may_change_products,
     set_default,
 )
 from domain.filters import exact, ids, linked_to, sorts
@@ -203,11 +204,11 @@ async def _resolve_products(scope: Scope, references: Sequence[object]) -> list[
     if not references:
         raise ValidationFailed("products is required", field="products", code="required")
     check_count(references, MAX_PRODUCTS, "products", field="products")
-    await resolve_all(scope, PRODUCT, references, field="products")
-    try:
-        return [await find_own_product(scope, reference) for reference in dict.fromkeys(references)]
-    except NotFound as error:
-        raise ValidationFailed("products: a product is another vendor's", field="products", code="not_found") from error
+    resolved = await resolve_all(scope, PRODUCT, references, field="products")
+    products = list(dict.fromkeys(resolved[reference] for reference in references))
+    if not await may_change_products(scope, products):
+        raise ValidationFailed("products: a product is another vendor's", field="products", code="not_found")
+    return products
 
 
 async def _insert(scope: Scope, code: str, features: Mapping[int, str]) -> int:

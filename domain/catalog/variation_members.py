@@ -79,10 +79,17 @@ WHERE m.tenant_id = $1 AND m.product_id <> $2 AND {DEFAULT_SQL.format("m")} = $2
 async def find_own_product(scope: Scope, product: object) -> int:
     """Return the internal id of a product that the caller may change; raises NotFound."""
     product_id = await find(scope, PRODUCT, product)
-    rows = await fetch(_VENDORS, scope.store.id, [product_id])
-    if scope.actor.kind is ActorKind.VENDOR and any(row["vendor_id"] != scope.actor.vendor_id for row in rows):
+    if not await may_change_products(scope, [product_id]):
         raise NotFound(PRODUCT.name)
     return product_id
+
+
+async def may_change_products(scope: Scope, products: Sequence[int]) -> bool:
+    """Return whether the caller may change all of these products, in one statement at most: a vendor its own."""
+    if scope.actor.kind is not ActorKind.VENDOR:
+        return True
+    rows = await fetch(_VENDORS, scope.store.id, list(products))
+    return all(row["vendor_id"] == scope.actor.vendor_id for row in rows)
 
 
 async def may_change_group(scope: Scope, group_id: int) -> bool:

@@ -245,3 +245,14 @@ async def test_the_privileges_of_products_are_needed(shirts: Shirts) -> None:
             )
     refused = await shirts.sample.get(f"/api/{GROUPS}", by=outsider)
     assert (refused.status, refused.body["message"]) == (403, "Forbidden: privilege view_products required")
+
+
+async def test_a_group_takes_as_many_statements_for_four_products_as_for_two(shirts: Shirts) -> None:
+    statements = []
+    for products in (shirts.products[:2], shirts.products):
+        body = {"product_ids": products, "features": [{"feature_id": shirts.color}, {"feature_id": shirts.size}]}
+        answer = await shirts.sample.post(f"/api/{GROUPS}", body)
+        assert answer.status == 201, (products, answer.raw)
+        statements.append(answer.statements)
+        await shirts.call("DELETE", f"{GROUPS}/{answer.body['group']['id']}", status=204)
+    assert statements[0] == statements[1]
