@@ -5,7 +5,6 @@ Keys are ours, never a client's: `bulk/<store>/…` and `media/<store>/…`. Wha
 
 from __future__ import annotations
 
-import asyncio
 import mmap
 import os
 import re
@@ -24,6 +23,7 @@ from obstore.store import LocalStore, ObjectStore, from_url
 
 from kernel import logging
 from kernel.errors import StorageFull, Unavailable
+from kernel.work_queues import run_in_thread
 
 _UNAVAILABLE = "the storage of files is not available; try again later"
 _FULL = re.compile(
@@ -92,10 +92,10 @@ class Storage:
         mode: Any = "overwrite" if replaces else "create"
         with _failures("PUT", key):
             if isinstance(content, Path) and not replaces:
-                content = await asyncio.to_thread(_mapped, content)
+                content = await run_in_thread(_mapped, content)
             await obstore.put_async(self._store, key, content, attributes=attributes, mode=mode)
             if self._folder is not None:
-                await asyncio.to_thread(_flush, self._folder / key)
+                await run_in_thread(_flush, self._folder / key)
 
     async def read(self, key: str, *, most: int | None = None) -> bytes | None:
         """Return an object's content, of one with more than `most` bytes only somewhat more than these; None if there is none."""
@@ -120,7 +120,7 @@ class Storage:
             with path.open("wb") as file:
                 async for chunk in chunks:
                     try:
-                        await asyncio.to_thread(file.write, chunk)
+                        await run_in_thread(file.write, chunk)
                     except OSError as error:
                         raise StorageFull from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import BinaryIO
 from domain.storage import storage
 from kernel import logging
 from kernel.errors import Conflict, StorageFull, TooLarge, Unavailable
+from kernel.work_queues import run_in_thread
 
 
 class ArrivingFile:
@@ -28,7 +28,7 @@ class ArrivingFile:
         self.size += len(content)
         self.check_size(self.size)
         try:
-            await asyncio.to_thread(self._write, content)
+            await run_in_thread(self._write, content)
         except OSError as error:
             raise storage_error(error) from error
 
@@ -40,13 +40,13 @@ class ArrivingFile:
     async def close(self) -> None:
         """Complete the file; raise `StorageFull`."""
         try:
-            await asyncio.to_thread(self._close)
+            await run_in_thread(self._close)
         except OSError as error:
             raise storage_error(error) from error
 
     async def discard(self) -> None:
         """Remove what was written."""
-        await asyncio.to_thread(self._discard)
+        await run_in_thread(self._discard)
 
     def _open(self) -> BinaryIO:
         if self._file is None:

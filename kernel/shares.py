@@ -1,4 +1,4 @@
-"""What threads and memory are divided by: the client address of a request, and its caller."""
+"""What connections, threads and memory are divided by: the store, the client address of a request, and its caller."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from kernel.scope import Scope
 
 BACKGROUND = "background"
 """The share of what no request asks for: commands and workers, which limit themselves."""
+
+NO_STORE = 0
+"""The store of what is done in no scope, which has no share of its own."""
+
+
+def most_for_store(count: int) -> int:
+    """Return how many of a process's connections or threads one store may have at a time: half of them, and always one."""
+    return max(1, count // 2)
 
 
 def shares_of(scope: Scope | None) -> Sequence[str]:

@@ -1,26 +1,28 @@
 """Run work that would hold the event loop in threads that all callers share fairly.
 
 Python runs one thread at a time, so that all work in Python has one thread: more would take the interpreter from the event loop. Who waits
-for a thread is divided by client address, and the addresses take turns: one that sends much waits for itself. After long work an address
-rests, so that it gets a quarter of a thread's time. What waits of one kind for one address, or for one caller from whatever addresses, is
-limited; more is refused.
+for a thread is divided by store and then by client address; the stores take turns, and so do the addresses of a store: one that sends much
+waits for itself. A store has at most half of the threads at a time. After long work an address rests, so that it gets a quarter of a
+thread's time. What waits of one kind for one address, or for one caller from whatever addresses, is limited; more is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from time import thread_time
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from kernel.errors import RateLimited, Unavailable
 from kernel.scope import current_scope
-from kernel.shares import BACKGROUND, shares_of
+from kernel.shares import BACKGROUND, NO_STORE, most_for_store, shares_of
 
 MAX_WAITING = 1_000
 """What waits for the same threads, of all callers."""
@@ -29,6 +31,7 @@ _LONG_SECONDS = 0.05
 _REST = 3.0
 """How long it rests, in times of that work."""
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -51,7 +54,9 @@ class Threads:
         line = self._lines.get(loop)
         if line is None:
             line = self._lines[loop] = _Line(self._count)
-        await line.enter(name, most_waiting, shares)
+        scope = current_scope()
+        store = NO_STORE if scope is None else scope.store.id
+        await line.enter(name, most_waiting, store, shares)
         context, seconds = copy_context(), 0.0
 
         def measured() -> _T:
@@ -64,7 +69,7 @@ class Threads:
 
         def leave(_: object) -> None:
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(line.leave, shares[0], seconds if self._rests else 0.0)
+                loop.call_soon_threadsafe(line.leave, store, shares[0], seconds if self._rests else 0.0)
 
         running = self._executor.submit(measured)
         running.add_done_callback(leave)
@@ -72,6 +77,12 @@ class Threads:
 
 
 PYTHON_WORK = Threads("python", 1, rests=True)
+_FILE_WORK = Threads("files", min(32, (os.cpu_count() or 1) + 4))  # as many as asyncio's own
+
+
+async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Return the result of a function that waits for files, run in a thread, as `asyncio.to_thread` but fair to all stores."""
+    return await _FILE_WORK.run(partial(work, *args, **kwargs), "file operations", 0, (BACKGROUND,))
 
 
 class WorkQueue:
@@ -97,70 +108,92 @@ class _Line:
 
     def __init__(self, threads: int) -> None:
         self._free = threads
-        self._turns: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        """By address, the one whose turn is next first."""
+        self._share = most_for_store(threads)
+        self._taken: Counter[int] = Counter()
+        """Threads by store."""
+        self._turns: OrderedDict[int, OrderedDict[str, deque[asyncio.Future[None]]]] = OrderedDict()
+        """By store and address, the ones whose turn is next first."""
         self._resting: set[str] = set()
         self._waiting: Counter[tuple[str, str]] = Counter()
         """By kind of work and share."""
 
-    async def enter(self, name: str, most_waiting: int, shares: Sequence[str]) -> None:
+    async def enter(self, name: str, most_waiting: int, store: int, shares: Sequence[str]) -> None:
         """Wait for a thread; `leave` must follow."""
-        if self._free and shares[0] not in self._resting:
-            self._free -= 1
+        if self._free and self._may_run(store, shares[0]):
+            self._take(store)
             return
         counted = [(name, share) for share in shares]
         if shares[0] != BACKGROUND:
             if any(self._waiting[each] >= most_waiting for each in counted):
                 raise RateLimited(f"more than {most_waiting} {name} of this caller are waiting", retry_after=1)
-            if sum(map(len, self._turns.values())) >= MAX_WAITING:
+            if sum(len(turns) for addresses in self._turns.values() for turns in addresses.values()) >= MAX_WAITING:
                 raise Unavailable
         self._waiting.update(counted)
         try:
-            await self._turn(shares[0])
+            await self._turn(store, shares[0])
         finally:
             self._waiting -= Counter(counted)
 
-    async def _turn(self, address: str) -> None:
+    async def _turn(self, store: int, address: str) -> None:
         turn = asyncio.get_running_loop().create_future()
-        turns = self._turns.setdefault(address, deque())
+        turns = self._turns.setdefault(store, OrderedDict()).setdefault(address, deque())
         turns.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
             if not turn.cancelled():
-                self._pass_on()  # the turn came in the same round of the loop
+                self._release(store)  # the turn came in the same round of the loop
             elif turn in turns:
                 turns.remove(turn)
-                if not turns:
-                    del self._turns[address]
+                self._delete_empty(store, address)
             raise
 
-    def leave(self, address: str, seconds: float) -> None:
+    def leave(self, store: int, address: str, seconds: float) -> None:
         """Pass the thread on after work that took so much CPU time."""
         if seconds > _LONG_SECONDS and address != BACKGROUND:
             self._resting.add(address)
             asyncio.get_running_loop().call_later(_REST * seconds, self._end_rest, address)
-        self._pass_on()
+        self._release(store)
 
     def _end_rest(self, address: str) -> None:
         self._resting.discard(address)
-        if self._free and address in self._turns:
-            self._free -= 1
-            self._pass_on()
+        self._pass_on()
+
+    def _may_run(self, store: int, address: str) -> bool:
+        return address not in self._resting and (store == NO_STORE or self._taken[store] < self._share)
+
+    def _take(self, store: int) -> None:
+        self._free -= 1
+        self._taken[store] += 1
+
+    def _release(self, store: int) -> None:
+        self._free += 1
+        self._taken[store] -= 1
+        if not self._taken[store]:
+            del self._taken[store]
+        self._pass_on()
 
     def _pass_on(self) -> None:
-        """Give the thread to the next address that doesn't rest."""
-        address = next((each for each in self._turns if each not in self._resting), None)
-        if address is None:
-            self._free += 1
-            return
-        turns = self._turns[address]
-        turn = turns.popleft()
-        if turns:
-            self._turns.move_to_end(address)
-        else:
-            del self._turns[address]
-        if turn.cancelled():
-            self._pass_on()
-        else:
+        """Give the free threads to the next store that has less than its share, and there to the next address that doesn't rest."""
+        while self._free:
+            waiting = ((store, address) for store, addresses in self._turns.items() for address in addresses)
+            turn = next((each for each in waiting if self._may_run(*each)), None)
+            if turn is None:
+                return
+            self._give(*turn)
+
+    def _give(self, store: int, address: str) -> None:
+        addresses = self._turns[store]
+        turn = addresses[address].popleft()
+        addresses.move_to_end(address)
+        self._turns.move_to_end(store)
+        self._delete_empty(store, address)
+        if not turn.cancelled():
+            self._take(store)
             turn.set_result(None)
+
+    def _delete_empty(self, store: int, address: str) -> None:
+        if not self._turns[store][address]:
+            del self._turns[store][address]
+        if not self._turns[store]:
+            del self._turns[store]

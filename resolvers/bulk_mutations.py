@@ -6,7 +6,6 @@ line takes effect twice. Each line is a savepoint: a refused one changes nothing
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from kernel.clock import now
 from kernel.errors import DomainError, Forbidden, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
 from kernel.request_bodies import MalformedBody, parse_json_object
 from kernel.scope import ActorKind, Scope, active_scope
+from kernel.work_queues import run_in_thread
 from models.connection.database import retry_conflicts, transaction
 from models.reading.bulk_reads import JSON_LINE
 from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation, query_error
@@ -272,7 +272,7 @@ async def _run_atomically(
 
 async def _read(path: Path, done: int, offset: int) -> list[Line]:
     try:
-        return await asyncio.to_thread(read_lines, path, done, offset, count=BATCH_LINES, size=BATCH_BYTES)
+        return await run_in_thread(read_lines, path, done, offset, count=BATCH_LINES, size=BATCH_BYTES)
     except OSError as error:
         raise NotFound("upload") from error
 

@@ -7,7 +7,6 @@ other origins, so that a page of another one can't make a browser ask for a comp
 
 from __future__ import annotations
 
-import asyncio
 import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -24,6 +23,7 @@ from multidict import CIMultiDict
 
 from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable, UnsupportedEncoding
 from kernel.request_parts import record_compression, record_serialization
+from kernel.work_queues import run_in_thread
 from rest_facade.aiohttp_internals import rfc822_formatted_time
 
 JSON = "application/json"
@@ -234,7 +234,7 @@ async def compress(request: web.Request, response: web.Response) -> None:
 async def encode(body: bytes, coding: str) -> bytes:
     """Return a body in a content coding; a large one is compressed in a thread."""
     encode_all, started = CODINGS[coding], perf_counter()
-    encoded = encode_all(body) if len(body) <= _MAX_SIZE_ON_LOOP else await asyncio.to_thread(encode_all, body)
+    encoded = encode_all(body) if len(body) <= _MAX_SIZE_ON_LOOP else await run_in_thread(encode_all, body)
     record_compression(perf_counter() - started)
     return encoded
 

@@ -6,7 +6,6 @@ the files itself, it is stored twice, as it is and compressed with gzip: ranges 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import zlib
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from domain.signed_links import sign, verify
 from domain.storage import storage
 from domain.uploaded_files import storage_error
 from kernel.scope import Scope
+from kernel.work_queues import run_in_thread
 
 LINK_LIFETIME = timedelta(hours=1)
 DOWNLOAD, UPLOAD = "download", "upload"
@@ -109,7 +109,7 @@ class ResultFile:
 
     async def discard(self) -> None:
         """Remove what was written and has not appeared."""
-        await asyncio.to_thread(self._discard)
+        await run_in_thread(self._discard)
 
     def _write(self, content: bytes) -> None:
         *compressed, plain = self._open()
@@ -143,7 +143,7 @@ class ResultFile:
 
 async def _in_thread(work: Callable[[], None]) -> None:
     try:
-        await asyncio.to_thread(work)
+        await run_in_thread(work)
     except OSError as error:
         raise storage_error(error) from error
 
@@ -151,7 +151,7 @@ async def _in_thread(work: Callable[[], None]) -> None:
 async def delete_files(store: UUID, operations: list[UUID]) -> None:
     """Delete the results of operations, and what was left of interrupted ones; those that are gone already are no error."""
     await storage().delete(file_key(store, each, suffix) for each in operations for suffix in (RESULT, COMPRESSED))
-    await asyncio.to_thread(_delete_parts, store, operations)
+    await run_in_thread(_delete_parts, store, operations)
 
 
 def _delete_parts(store: UUID, operations: list[UUID]) -> None:

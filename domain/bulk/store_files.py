@@ -5,7 +5,6 @@ Every store has a folder of its own below `bulk/` and below `media/`.
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -13,6 +12,7 @@ from uuid import UUID
 from domain.bulk.configuration import configured
 from domain.storage import storage
 from kernel.ids import parse_uuid
+from kernel.work_queues import run_in_thread
 from models.connection.database import cross_store_connection
 
 FOLDERS = ("bulk/", "media/")
@@ -26,7 +26,7 @@ async def delete_store_files(store: UUID) -> list[str]:
     prefixes = [f"{folder}{store}/" for folder in FOLDERS]
     keys = [(key.key, key.key.removeprefix(prefix)) for prefix in prefixes async for key in storage().find(prefix)]
     await storage().delete(key for key, _ in keys)
-    await asyncio.to_thread(shutil.rmtree, configured().folder / str(store), ignore_errors=True)
+    await run_in_thread(shutil.rmtree, configured().folder / str(store), ignore_errors=True)
     return sorted(name for _, name in keys)
 
 

@@ -6,7 +6,6 @@ used again while it is valid: an operation is created with a copy of the file, a
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -33,6 +32,7 @@ from domain.uploaded_files import UploadedFile, upload_too_large
 from kernel.errors import Conflict, NotFound
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
+from kernel.work_queues import run_in_thread
 from models.connection.database import fetch
 
 _PURPOSE = "bulk uploads"
@@ -86,7 +86,7 @@ async def check_space(store: UUID, size: int) -> None:
 
 async def _check_space(store: UUID, files: Sequence[StoredObject], size: int) -> None:
     taken = sum(file.size for file in files if file.key.endswith(UPLOADED) and not file.key.endswith(_USED))
-    taken += await asyncio.to_thread(lambda: sum(path.stat().st_size for path in _arriving(store)))
+    taken += await run_in_thread(lambda: sum(path.stat().st_size for path in _arriving(store)))
     if taken + size > configured().store_upload_bytes or taken >= configured().store_upload_bytes:
         raise Conflict(
             f"the store's uploads take {taken} of {configured().store_upload_bytes} bytes; use them first",
@@ -150,7 +150,7 @@ async def used_upload(
     used, copy = file_key(store, name, _USED), working_path(store, name, f"{UPLOADED}.{claim}.part")
 
     async def load() -> None:
-        await asyncio.to_thread(copy.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await run_in_thread(copy.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
         try:
             await storage().load(used, copy)
         except FileNotFoundError as error:
@@ -159,7 +159,7 @@ async def used_upload(
     try:
         yield copy, load
     finally:
-        await asyncio.to_thread(copy.unlink, missing_ok=True)
+        await run_in_thread(copy.unlink, missing_ok=True)
     await storage().delete([used, file_key(store, name, UPLOADED)])
 
 
@@ -171,7 +171,7 @@ async def delete_unused(store: UUID, at: datetime) -> None:
     """Delete uploads, and what was left of interrupted ones, after `RETENTION`."""
     files = [file async for file in storage().find(folder_key(store)) if file.modified_at < at - RETENTION]
     await storage().delete(file.key for file in files if file.key.endswith((UPLOADED, _PENDING)))
-    await asyncio.to_thread(_delete_interrupted, store)
+    await run_in_thread(_delete_interrupted, store)
 
 
 def _delete_interrupted(store: UUID) -> None:

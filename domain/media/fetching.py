@@ -7,7 +7,6 @@ counts what all workers fetch at that time, and of which hosts, by their leases 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from domain.media.usage import REFERRERS
 from kernel.errors import Conflict
 from kernel.retries import retry_delay
 from kernel.scope import Scope
+from kernel.work_queues import run_in_thread
 from models.connection.database import cross_store_connection, execute, fetchrow, transaction
 from models.rows import from_row, update_row
 
@@ -109,7 +109,7 @@ async def inspect_image(content: bytes | Path) -> FileContent:
 
 async def measure(content: bytes | Path) -> tuple[str, int]:
     """Return the SHA-256 and the size in bytes of a content, or of a file."""
-    return await asyncio.to_thread(_measured, content)
+    return await run_in_thread(_measured, content)
 
 
 def _measured(content: bytes | Path) -> tuple[str, int]:

@@ -30,6 +30,7 @@ from kernel.clock import now
 from kernel.payment_words import LIVE
 from kernel.retries import retry_delay
 from kernel.scope import SYSTEM, Scope
+from kernel.work_queues import run_in_thread
 from models.connection.database import execute, fetchrow, fetchval, in_transaction, retry_conflicts, transaction
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ async def settle(scope: Scope, payment: ChargedPayment, state: ChargeState, atte
     """
     system = replace(scope, actor=SYSTEM, now=now())
     # Some milliseconds of computing, for which neither the order nor other requests wait.
-    picture = "" if state.pix is None else await asyncio.to_thread(qr_svg, state.pix.code)
+    picture = "" if state.pix is None else await run_in_thread(qr_svg, state.pix.code)
     await retry_conflicts(partial(_settle, system, payment.public_id, payment.order_id, state, attempts, picture))
 
 

@@ -22,7 +22,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-NO_STORE = 0
+from kernel.shares import NO_STORE as NO_STORE
 
 
 class Plans(StrEnum):

@@ -1,5 +1,7 @@
 """Connection pool: a connection is acquired for one store, to which it binds each of its transactions (`models.connection.binding`).
 
+A store has at most half of the connections at a time, and the stores that wait for one take turns.
+
 asyncpg's own pool runs four reset statements in a new task at each release (0.2 ms a query). This one releases without a reset. That is
 safe because a pooled connection has no session state, every acquisition goes through `StorePool.acquire_for_store`, and a connection that
 may be in a transaction or have an unread response is reset before it returns to the pool.
@@ -15,7 +17,7 @@ import asyncio
 import logging
 import math
 from bisect import insort
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
@@ -26,6 +28,7 @@ from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolC
 
 from kernel.request_parts import record_connection_wait
 from kernel.scope import current_scope
+from kernel.shares import most_for_store
 from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
 from models.connection.connections import StoreConnection
 from models.connection.pooler import choose_statement_names
@@ -106,30 +109,63 @@ def current_store_id() -> int:
 
 
 class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asyncpg is not typed
-    """Queue of idle holders that serves waiters in FIFO order and ranks the holders: idle connections of high ranks are used first.
+    """Queue of idle holders that divides them by store and ranks them: idle connections of high ranks are used first.
 
-    asyncio's queue wakes a waiter but lets another task take the item first: a task that runs many statements would starve it. And if the
-    connection released last were the next, all would take turns under little load, and each would prepare and plan the same statements.
+    Of one store the waiters are served in FIFO order, while asyncio's queue wakes a waiter but lets another task take the item first: a
+    task that runs many statements would starve it. And if the connection released last were the next, all would take turns under little
+    load, and each would prepare and plan the same statements.
     """
 
     def __init__(self, maxsize: int, holders: Sequence[PoolConnectionHolder]) -> None:
         super().__init__(maxsize=maxsize)
-        self.waiters: deque[asyncio.Future[PoolConnectionHolder]] = deque()
+        self.waiters: OrderedDict[int, deque[asyncio.Future[PoolConnectionHolder]]] = OrderedDict()
+        """By store, the one whose turn is next first; while holders are idle only stores that have their share."""
         self._ranks = {holder: rank for rank, holder in enumerate(holders)}
         self._queue = list(holders)
+        self._share = most_for_store(maxsize)
+        self._taken: Counter[int] = Counter()
+        self._stores: dict[PoolConnectionHolder, int] = {}
+
+    def has_full_share(self, store: int) -> bool:
+        """Return whether the store has all the holders that it may have; what is done for no store has no limit."""
+        return self._taken.get(store, 0) >= self._share and store != NO_STORE
+
+    def assign(self, holder: PoolConnectionHolder, store: int) -> None:
+        """Count the holder for the store until it is put back."""
+        self._stores[holder] = store
+        self._taken[store] = self._taken.get(store, 0) + 1
 
     def put_nowait(self, holder: PoolConnectionHolder) -> None:
-        """Pass the holder to the first waiter, else put it in the queue."""
-        while self.waiters:
-            first = self.waiters.popleft()
-            if not first.done():
-                first.set_result(holder)
+        """Pass the holder to the first waiter of the store whose turn is next, else put it in the queue."""
+        self._unassign(holder)
+        while (store := next((each for each in self.waiters if not self.has_full_share(each)), None)) is not None:
+            waiter = self._next_waiter(store)
+            if not waiter.done():
+                self.assign(holder, store)
+                waiter.set_result(holder)
                 return
         idle, ranks = self._queue, self._ranks
         if not idle or ranks[idle[-1]] < ranks[holder]:
             idle.append(holder)
         else:
             insort(idle, holder, key=ranks.__getitem__)
+
+    def _unassign(self, holder: PoolConnectionHolder) -> None:
+        store = self._stores.pop(holder, None)
+        if store is not None:
+            if self._taken[store] > 1:
+                self._taken[store] -= 1
+            else:
+                del self._taken[store]
+
+    def _next_waiter(self, store: int) -> asyncio.Future[PoolConnectionHolder]:
+        waiting = self.waiters[store]
+        waiter = waiting.popleft()
+        if waiting:
+            self.waiters.move_to_end(store)
+        else:
+            del self.waiters[store]
+        return waiter
 
     def take_connected(self) -> PoolConnectionHolder | None:
         """Take the first holder that is connected; those before it, which have lost their connections, become the last ones."""
@@ -143,16 +179,25 @@ class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asy
                 return holder
         return None
 
-    async def get(self) -> PoolConnectionHolder:
-        """Wait for a holder, after all existing waiters."""
+    async def wait_for(self, store: int) -> PoolConnectionHolder:
+        """Wait for a holder, after all existing waiters of the store; it is assigned to the store."""
         waiter: asyncio.Future[PoolConnectionHolder] = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
+        self.waiters.setdefault(store, deque()).append(waiter)
         try:
             return await waiter
         except BaseException:
             if waiter.done() and not waiter.cancelled():
                 self.put_nowait(waiter.result())  # cancelled after the holder was assigned
+            else:
+                self._forget(store, waiter)
             raise
+
+    def _forget(self, store: int, waiter: asyncio.Future[PoolConnectionHolder]) -> None:
+        waiting = self.waiters.get(store, deque())
+        if waiter in waiting:
+            waiting.remove(waiter)
+            if not waiting:
+                del self.waiters[store]
 
 
 class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
@@ -176,14 +221,16 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
 
     def acquire_at_once(self, target: BindingTarget) -> StoreConnection | None:
         """Acquire the first idle connection for a target; None where `acquire_for` has more to do. Most statements need no more."""
-        idle: list[PoolConnectionHolder] = self._queue._queue
-        if not idle or self._closing or self._closed:
+        queue: _FairHolderQueue = self._queue
+        idle: list[PoolConnectionHolder] = queue._queue
+        if not idle or self._closing or self._closed or queue.has_full_share(target.store):
             return None
         holder = idle[-1]
         connection: StoreConnection | None = holder._con
         if connection is None or connection.is_closed() or holder._generation != self._generation:
             return None
         idle.pop()
+        queue.assign(holder, target.store)
         holder._in_use = self._loop.create_future()
         if connection.binding is not self.binding:
             connection.bind_with(self.binding)
@@ -196,7 +243,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             return idle
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
-        holder = self._take_idle_holder() or await self._wait_for_holder()
+        holder = self._take_idle_holder(target.store) or await self._wait_for_holder(target.store)
         try:
             connection: StoreConnection | None = holder._con
             if connection is None or connection.is_closed() or holder._generation != self._generation:
@@ -218,8 +265,10 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         return connection
 
     async def acquire_idle(self, target: BindingTarget) -> StoreConnection | None:
-        """Acquire a connection for the target, or return None when all are in use."""
-        return await self.acquire_for(target) if self._queue.qsize() else None
+        """Acquire a connection for the target, or return None when all, or the store's share of them, are in use."""
+        return (
+            None if self._queue.empty() or self._queue.has_full_share(target.store) else await self.acquire_for(target)
+        )
 
     def release_at_once(self, connection: StoreConnection) -> bool:
         """Release an idle connection; return False for another, which `release_connection` has to reset."""
@@ -247,7 +296,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
     def usage(self) -> PoolUsage:
         """Return how the pool is used at this moment."""
         idle, queue = self.get_idle_size(), self._queue
-        waiting = sum(not waiter.done() for waiter in queue.waiters)
+        waiting = sum(not waiter.done() for waiters in queue.waiters.values() for waiter in waiters)
         return PoolUsage(self.get_size() - idle, idle, self.get_max_size(), waiting)
 
     def set_role(self, settings: DatabaseSettings, role: str) -> None:
@@ -265,16 +314,24 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         await super()._initialize()
         self._queue = _FairHolderQueue(self._maxsize, self._holders)  # type: ignore[misc]  # a slot of asyncpg
 
-    def _take_idle_holder(self) -> PoolConnectionHolder | None:
-        """Take the first idle holder that is connected, which has the most statements prepared, else one not connected yet."""
-        queue = self._queue
-        return queue.take_connected() or (queue._queue.pop() if queue._queue else None)
+    def _take_idle_holder(self, store: int) -> PoolConnectionHolder | None:
+        """Take the first idle holder that is connected, which has the most statements prepared, else one not connected yet.
 
-    async def _wait_for_holder(self) -> PoolConnectionHolder:
+        None without an idle one, and for a store that has its share.
+        """
+        queue: _FairHolderQueue = self._queue
+        if queue.has_full_share(store):
+            return None
+        holder = queue.take_connected() or (queue._queue.pop() if queue._queue else None)
+        if holder is not None:
+            queue.assign(holder, store)
+        return holder
+
+    async def _wait_for_holder(self, store: int) -> PoolConnectionHolder:
         started = perf_counter()
         try:
             async with asyncio.timeout(self._acquire_seconds):
-                holder: PoolConnectionHolder = await self._queue.get()
+                holder: PoolConnectionHolder = await self._queue.wait_for(store)
                 return holder
         finally:
             record_connection_wait(perf_counter() - started)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from time import thread_time
 from uuid import UUID
@@ -21,16 +22,16 @@ from kernel.work_queues import Threads, WorkQueue
 STORE = Store(id=1, public_id=UUID("018f0000-0000-7000-8000-000000000001"), name="Demo")
 
 
-def scope_of(address: str, actor: Actor | None = None) -> Scope:
+def scope_of(address: str, actor: Actor | None = None, store: Store = STORE) -> Scope:
     caller = actor or Actor(ActorKind.ANONYMOUS, credential=f"ip:{address}")
-    return Scope(STORE, caller, "test", clock.now(), "graphql", address)
+    return Scope(store, caller, "test", clock.now(), "graphql", address)
 
 
 class BusyThread:
     """One thread that is busy until `end`, and the names of the work that it did."""
 
-    def __init__(self, *, most_waiting: int) -> None:
-        self.threads = Threads("test", 1)
+    def __init__(self, *, most_waiting: int, count: int = 1) -> None:
+        self.threads = Threads("test", count)
         self.queue = WorkQueue("documents", most_waiting=most_waiting, threads=self.threads)
         self.done: list[str] = []
         self.may_end = threading.Event()
@@ -41,9 +42,11 @@ class BusyThread:
         self.done.append(name)
         return name
 
-    async def send(self, name: str, *shares: str) -> asyncio.Task[str]:
-        """Send work and let it begin to wait."""
-        task = asyncio.get_running_loop().create_task(self.queue.run(partial(self._work, name), shares))
+    async def send(self, name: str, *shares: str, store: int | None = None) -> asyncio.Task[str]:
+        """Send work, of a store or none, and let it begin to wait."""
+        scope = nullcontext() if store is None else active_scope(scope_of("", store=replace(STORE, id=store)))
+        with scope:
+            task = asyncio.get_running_loop().create_task(self.queue.run(partial(self._work, name), shares))
         self.tasks.append(task)
         await asyncio.sleep(0)
         return task
@@ -85,6 +88,29 @@ async def test_addresses_take_turns():
         await thread.send("third", "ip:3")
         await thread.end()
     assert thread.done == ["running", "hostile 0", "second", "third", "hostile 1", "hostile 2"]
+
+
+async def test_stores_take_turns_whatever_the_number_of_their_addresses():
+    async with busy_thread(most_waiting=9) as thread:
+        for number in range(3):
+            await thread.send(f"greedy {number}", f"ip:{number}", store=1)
+        await thread.send("second", "ip:1", store=2)
+        await thread.send("third", BACKGROUND, store=3)
+        await thread.end()
+    assert thread.done == ["running", "greedy 0", "second", "third", "greedy 1", "greedy 2"]
+
+
+async def test_a_store_has_at_most_half_of_the_threads():
+    threads = BusyThread(most_waiting=9, count=4)
+    for number in range(4):
+        await threads.send(f"greedy {number}", f"ip:{number}", store=1)
+    await threads.send("other", "ip:9", store=2)
+    line = threads.threads._lines[asyncio.get_running_loop()]
+    assert (line._free, line._taken) == (1, {1: 2, 2: 1})
+    await threads.end()
+    assert sorted(threads.done) == ["greedy 0", "greedy 1", "greedy 2", "greedy 3", "other"]
+    await asyncio.sleep(0)
+    assert (line._free, line._taken, line._turns) == (4, {}, {})
 
 
 async def test_a_caller_with_many_addresses_waits_no_more_often():

@@ -196,6 +196,13 @@ class TestOnePool:
         yield pool
         await close_pool(pool)
 
+    @pytest.fixture
+    async def wide_pool(self, database_url):
+        """Open a pool of which a store has two connections."""
+        pool = await open_pool(DatabaseSettings(database_url), "vitrine_app", min_size=0, max_size=4)
+        yield pool
+        await close_pool(pool)
+
     async def test_each_acquisition_has_its_own_store(self, pool):
         with db.count_statements() as counted:
             for store in (5, 6, 5):
@@ -301,7 +308,7 @@ class TestOnePool:
         assert await pool.fetchval("select current_setting('vitrine.tenant', true)") == ""
 
     async def test_waiting_for_a_connection_times_out(self, pool):
-        connections = [await pool.acquire_for_store(1), await pool.acquire_for_store(1)]
+        connections = [await pool.acquire_for_store(1), await pool.acquire_for_store(2)]
         with pytest.raises(TimeoutError):
             await pool.acquire_for_store(1)
         for connection in connections:
@@ -315,7 +322,7 @@ class TestOnePool:
         await pool.release_connection(returned.value.value)
 
     async def test_waiters_are_served_in_fifo_order(self, pool):
-        one, two = await pool.acquire_for_store(1), await pool.acquire_for_store(1)
+        one, two = await pool.acquire_for_store(1), await pool.acquire_for_store(2)
         order: list[str] = []
 
         async def wait(name: str) -> None:
@@ -336,7 +343,7 @@ class TestOnePool:
         assert pool._queue.qsize() == 2
 
     async def test_a_connection_assigned_to_a_cancelled_waiter_is_not_lost(self, pool):
-        one, two = await pool.acquire_for_store(1), await pool.acquire_for_store(1)
+        one, two = await pool.acquire_for_store(1), await pool.acquire_for_store(2)
         task = asyncio.create_task(pool.acquire_for_store(1))
         await asyncio.sleep(0)
         await pool.release_connection(one)
@@ -344,6 +351,58 @@ class TestOnePool:
         await asyncio.gather(task, return_exceptions=True)
         await pool.release_connection(two)
         assert pool._queue.qsize() == 2
+
+    async def test_a_store_with_half_of_the_connections_waits_for_its_own(self, wide_pool):
+        mine = [await wide_pool.acquire_for_store(1) for _ in range(2)]
+        waiting = asyncio.create_task(wide_pool.acquire_for_store(1))
+        others = [await wide_pool.acquire_for_store(store) for store in (2, NO_STORE)]
+        assert (waiting.done(), wide_pool.usage.waiting) == (False, 1)
+        await wide_pool.release_connection(others.pop())
+        await asyncio.sleep(0)
+        assert (waiting.done(), wide_pool._queue.qsize()) == (False, 1)
+        await wide_pool.release_connection(mine.pop())
+        mine.append(await waiting)
+        for connection in (*mine, *others):
+            await wide_pool.release_connection(connection)
+        assert (wide_pool._queue.qsize(), wide_pool.usage.waiting) == (4, 0)
+
+    async def test_stores_that_wait_take_turns(self, wide_pool):
+        taken = [await wide_pool.acquire_for_store(NO_STORE) for _ in range(4)]
+        order: list[int] = []
+
+        async def wait(store: int) -> None:
+            connection = await wide_pool.acquire_for_store(store)
+            order.append(store)
+            await wide_pool.release_connection(connection)
+
+        waiting = [asyncio.create_task(wait(store)) for store in (1, 1, 1, 1, 2, 3, 2)]
+        await asyncio.sleep(0)
+        await wide_pool.release_connection(taken.pop())
+        await asyncio.gather(*waiting)
+        assert order == [1, 2, 3, 1, 2, 1, 1]
+        for connection in taken:
+            await wide_pool.release_connection(connection)
+
+    async def test_a_lost_or_reset_connection_counts_for_its_store_no_longer(self, wide_pool, kill_backend):
+        for lose in (True, False, True, False):
+            connections = [await wide_pool.acquire_for_store(1) for _ in range(2)]
+            for connection in connections:
+                if lose:
+                    await kill_backend(await connection.fetchval("select pg_backend_pid()"))
+                else:
+                    await connection.execute("begin")
+                await wide_pool.release_connection(connection)
+        assert (wide_pool._queue._taken, wide_pool._queue.qsize()) == ({}, 4)
+
+    async def test_a_store_that_stopped_waiting_leaves_no_turn(self, wide_pool):
+        mine = [await wide_pool.acquire_for_store(1) for _ in range(2)]
+        waiting = asyncio.create_task(wide_pool.acquire_for_store(1))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert not wide_pool._queue.waiters
+        for connection in mine:
+            await wide_pool.release_connection(connection)
 
     async def test_releasing_twice_has_no_effect(self, pool):
         connection = await pool.acquire_for_store(1)

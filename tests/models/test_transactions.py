@@ -387,7 +387,7 @@ class TestErrors:
         owner = await asyncpg.connect(database_url)
         await owner.execute("create table changing (a int); grant select on changing to vitrine_app")
 
-        connections = 10  # all of the pool, whichever the next transaction gets
+        connections = 5  # all that a store has of the pool, whichever the next transaction gets
         everyone = asyncio.Barrier(connections)
 
         async def read(*, together: bool = False) -> None:
