@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from auth.secrets import decrypt, encrypt
 from domain.outgoing import calls
@@ -19,6 +20,8 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 
 MASK = "****"
+TIME_ZONE = "America/Sao_Paulo"
+"""The time zone of a store that has set none."""
 SPLIT_STORE = "store"
 """The store alone bears it, in place of every recipient of a divided payment for its share."""
 _BEARERS = (SPLIT_STORE, "recipients")
@@ -71,6 +74,17 @@ def _header_text(value: object) -> str:
     if any(not "!" <= character <= "~" for character in token):
         raise InvalidValue("holds blanks or other letters than a token has")
     return token
+
+
+def _time_zone(value: object) -> str:
+    """Read the IANA name of a time zone."""
+    name = str(short_text(value))
+    try:
+        return ZoneInfo(name).key
+    except (ValueError, OSError, KeyError) as error:
+        raise InvalidValue(
+            f"is {repr_value(value)}; expected the IANA name of a time zone, such as {TIME_ZONE}"
+        ) from error
 
 
 def _installments(value: object) -> str:
@@ -268,6 +282,12 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     ),
     "credit_bureau_token": StoreSetting(
         "b2b", "", _header_text, "The token that authenticates the store at the credit bureau.", secret=True
+    ),
+    "time_zone": StoreSetting(
+        "general",
+        TIME_ZONE,
+        _time_zone,
+        "The time zone in which the back office shows times and sums sales: an IANA name.",
     ),
     "logo_url": StoreSetting("general", "", _logo_url, "The URL of the store's logo."),
     "support_email": StoreSetting("general", "", short_text, "The support e-mail address for vendors and customers."),

@@ -8,6 +8,7 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
+from domain.marketplace import sales
 from domain.orders import deletion, fiscal, lifecycle
 from domain.purchase import edit, placement
 from kernel.scope import Scope
@@ -22,11 +23,12 @@ from resolvers.mutation_helpers import (
     rename_fields,
     rename_line_fields,
 )
+from schema.enums import SalesPeriod
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, OrderStatus
 from schema.selection import requested_shape
-from schema.types.orders import FiscalDataInput, OrderInput, OrderObject
+from schema.types.orders import READ_SALES, FiscalDataInput, OrderInput, OrderObject, SalesSummaryObject
 
 _WRITE = Access(privileges=("manage_orders",), app_scope="write_orders")
 _WRITE_OR_VENDOR = Access(
@@ -130,6 +132,16 @@ class OrderMutations:
 
 
 @strawberry.type
+class SalesQueries:
+    """Sums of orders."""
+
+    @root_field(READ_SALES)
+    async def sales_summary(self, info: Info, period: SalesPeriod) -> SalesSummaryObject:
+        """Return the sales of a period up to now, in the store's time zone."""
+        return await sales.load_sales_summary(info.context.scope, period)  # type: ignore[return-value]
+
+
+@strawberry.type
 class OrderSubscriptions:
     """What happens to the orders of a customer."""
 
@@ -144,6 +156,6 @@ class OrderSubscriptions:
         return await row_reads.fetch_first(scope, requested_shape(info), by_id(event.subject_id))  # type: ignore[return-value]
 
 
-QUERIES = (build_entity_queries(OrderObject),)
+QUERIES = (build_entity_queries(OrderObject), SalesQueries)
 SUBSCRIPTIONS = (OrderSubscriptions,)
 MUTATIONS = (OrderMutations,)

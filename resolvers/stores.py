@@ -121,6 +121,7 @@ def _store_row(info: Info, scope: Scope) -> Any:
         ],
         "logo": store.id,
         "browser_idle_minutes": setting(scope, "browser_idle_minutes"),
+        "time_zone": setting(scope, "time_zone"),
         "settings": settings,
     }
     return linked(info, [record])[0]

@@ -65,6 +65,7 @@ _BY_NAME: Mapping[str, str] = {
     "privileges": "The names of the privileges, replacing the present ones.",
     "product_id": "The ID of the product.",
     "product_ids": "The IDs of the products, replacing the present ones.",
+    "period": "The period.",
     "quantity": "The number of units.",
     "query": "The words to look for.",
     "reason": "The reason, kept in the order's history.",

@@ -164,6 +164,7 @@ PromotionZone = NewType("PromotionZone", str)
 SettingType = NewType("SettingType", str)
 MediaStatus = NewType("MediaStatus", str)
 ImageSize = NewType("ImageSize", str)
+SalesPeriod = NewType("SalesPeriod", str)
 ImageFormat = NewType("ImageFormat", str)
 
 ENUMS: dict[object, ScalarDefinition] = {
@@ -397,6 +398,13 @@ ENUMS: dict[object, ScalarDefinition] = {
         pending="Its upload, or the fetch of its source, is awaited.",
         ready="It is shown.",
         failed="It could not be fetched; `error` says why.",
+    ),
+    SalesPeriod: _words(
+        "SalesPeriod",
+        "A period up to now, in the store's time zone.",
+        day="Today, by the hour.",
+        week="Seven days, by the day.",
+        month="Thirty days, by the day.",
     ),
     ImageSize: _words(
         "ImageSize",

@@ -21,6 +21,7 @@ from domain.filters import (
     substring,
 )
 from domain.order_access import AMOUNTS, CHECKOUT
+from domain.orders.transitions import allowed_sql
 from domain.visibility import ORDER_OF_VENDOR, SHIPMENT_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
 from kernel.text import fold
@@ -267,6 +268,12 @@ STATUSES = Entity(
     },
     sorts=sorts("position", "description", ("letter", "status code"), "id"),
 )
+
+_CUSTOM_STATUSES = """ARRAY(
+    SELECT c.letter FROM statuses c WHERE c.tenant_id = t.tenant_id AND c.type = 'O' AND NOT c.built_in ORDER BY c.position, c.letter
+)"""
+NEXT_STATUSES = f"CASE t.type WHEN 'O' THEN {allowed_sql('t.letter', _CUSTOM_STATUSES)} ELSE ARRAY[]::text[] END"
+"""The statuses to which an order in a status may change (`domain.orders.transitions`)."""
 
 # No vendor sees the taxes of a multi-vendor order: they are totals over all lines.
 ORDER_TAXES = Entity(

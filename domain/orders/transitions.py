@@ -121,6 +121,19 @@ def allowed_from(
     return targets
 
 
+def allowed_sql(letter: str, custom: str) -> str:
+    """Return the expression of `allowed_from` for the built-in or custom status in an expression; `custom` is that of the custom ones."""
+
+    def array(codes: tuple[str, ...]) -> str:
+        return f"ARRAY[{', '.join(map(repr, codes))}]::text[]"
+
+    cases = " ".join(
+        f"WHEN {code!r} THEN {array(targets)}{f' || {custom}' if code in BEFORE_CUSTOM else ''}"
+        for code, targets in TRANSITIONS.items()
+    )
+    return f"CASE {letter} {cases} ELSE {array(AFTER_CUSTOM)} END"
+
+
 def decide_transition(
     from_status: str,
     to_status: str,

@@ -6,7 +6,7 @@ from domain.filters import exact, ids, optional_references, references, sorts, s
 from domain.order_access import CHECKOUT
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
-from models.reading.queries import Condition, Entity, Sort
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, flag
 
 # As `domain.purchase.references`.
 ACCEPTED = Condition("t.status = 'A'")
@@ -34,6 +34,8 @@ PAYMENT_METHODS = Entity(
 
 RECEIVED = "t.status IN ('PAID', 'PARTIALLY_REFUNDED', 'REFUNDED', 'DISPUTED')"
 """The condition of payments that were received."""
+# The first condition is that of the index `payments_live_key`.
+IN_DOUBT = "(t.status IN ('PENDING', 'AUTHORIZED') AND t.status = 'PENDING' AND t.gateway <> '' AND t.gateway_charge_id IS NULL)"
 PAID_CENTS = f"CASE WHEN {RECEIVED} THEN coalesce(t.paid_cents, t.amount_cents) ELSE 0 END"
 RECEIVED_KIND = "CASE WHEN t.gateway <> '' AND t.kind = 'CARD' THEN 'credit_card' WHEN t.gateway <> '' THEN lower(t.kind) ELSE t.kind END"
 """The kind of a payment in the words of the gateway's notifications."""
@@ -64,6 +66,7 @@ PAYMENTS = Entity(
         "order_id": references("orders", "for any of these orders"),
         **exact("text", kind="any of these kinds"),
         **exact("payment_state", status="any of these statuses"),
+        "in_doubt": EntityFilter("boolean", flag(IN_DOUBT), "is in doubt: its gateway has not answered yet"),
     },
     sorts={"created_at": Sort("t.created_at", "timestamptz", "time of receipt"), **sorts("id")},
     default_sort="-created_at",

@@ -6,6 +6,7 @@ import strawberry
 
 from auth.access import Access
 from domain.orders.read import (
+    NEXT_STATUSES,
     ORDER_INVOICE,
     ORDER_LANGUAGE,
     ORDERS,
@@ -16,14 +17,18 @@ from domain.payments.read import RECEIVED
 from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     InventoryEffect,
+    SalesPeriod,
     StatusType,
 )
 from schema.fields import (
+    INHERITED,
     column,
+    computed,
     embedded,
     entity_type,
     legacy_number,
     object_type,
+    output_field,
     relation,
     unix_seconds,
 )
@@ -46,6 +51,9 @@ from schema.types.pricing import OrderTaxObject
 from schema.types.rewards import IssuedCouponObject
 from schema.types.tracking import CarrierQuoteObject
 
+READ_SALES = Access(
+    privileges=("view_orders",), app_scope="read_orders", vendor=True, note="A vendor sees its own shares."
+)
 _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
 
 
@@ -244,7 +252,31 @@ class StatusObject:
     is_built_in: bool = column("built_in", "Whether the status is built in and can't be deleted.")
     color: str = column(description="The display colour, such as `#1f7ae0`.")
     position: int = column(description="The sort position.")
+    allowed_next: list[OrderStatus] = computed(
+        NEXT_STATUSES, "The statuses to which an order in this one may change; a vendor cancels from `O` and `B` only."
+    )
     params: StatusParamsObject = embedded("What the status does.")
+
+
+@object_type("PartSales", access=INHERITED)
+class PartSalesObject:
+    """The sales of an hour or a day."""
+
+    begins_at: DateTime = output_field("When it begins.")
+    orders: int = output_field("The number of orders.")
+    total_cents: BigInt = output_field("Their sum, in cents; of a vendor its shares.")
+
+
+@object_type("SalesSummary", access=READ_SALES)
+class SalesSummaryObject:
+    """The sales of a period; orders that were cancelled, declined or failed are none."""
+
+    period: SalesPeriod = output_field("The period.")
+    begins_at: DateTime = output_field("When it begins, in the store's time zone.")
+    ends_at: DateTime = output_field("When it ends: the end of today.")
+    orders: int = output_field("The number of orders.")
+    total_cents: BigInt = output_field("Their sum, in cents; of a vendor its shares.")
+    parts: list[PartSalesObject] = output_field("Its hours or days, each of them, in their order.", list_size=30)
 
 
 @input_type

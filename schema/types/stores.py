@@ -53,6 +53,7 @@ class StoreObject:
     browser_idle_minutes: int = output_field(
         "After how many minutes without use a browser's session ends, as the store's setting of this name says."
     )
+    time_zone: str = output_field("The IANA name of its time zone, such as `America/Sao_Paulo` (setting `time_zone`).")
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
 
 
