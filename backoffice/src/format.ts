@@ -1,11 +1,13 @@
-// Money, numbers and times, in the language of the page. Times are those of the store's country, wherever the person is.
+// Money, numbers and times, in the language of the page. Times are in the store's zone, wherever the person is.
 import { locale } from "./texts";
 
-export const ZONE = "America/Sao_Paulo";
+let zone = "America/Sao_Paulo";
 let currency = "BRL";
 
-export function setCurrency(code: string): void {
-  currency = code;
+// Those of the store.
+export function setStoreFormat(format: { currency: string; time_zone: string }): void {
+  currency = format.currency;
+  zone = format.time_zone;
 }
 
 export function money(cents: number | null | undefined, of: string = currency): string {
@@ -18,11 +20,15 @@ export function number(value: number | null | undefined): string {
 }
 
 export function time(value: string | null | undefined): string {
-  return value ? new Intl.DateTimeFormat(locale(), { dateStyle: "short", timeStyle: "short", timeZone: ZONE }).format(new Date(value)) : "";
+  return value ? new Intl.DateTimeFormat(locale(), { dateStyle: "short", timeStyle: "short", timeZone: zone }).format(new Date(value)) : "";
+}
+
+export function hour(value: string | Date): string {
+  return new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", timeZone: zone }).format(new Date(value));
 }
 
 export function day(value: string | Date): string {
-  return new Intl.DateTimeFormat(locale(), { day: "2-digit", month: "2-digit", timeZone: ZONE }).format(new Date(value));
+  return new Intl.DateTimeFormat(locale(), { day: "2-digit", month: "2-digit", timeZone: zone }).format(new Date(value));
 }
 
 // An amount as a person types it, in cents; NaN for anything else.
@@ -41,7 +47,7 @@ export function writeMoney(cents: number): string {
 
 // The value of an input of type `datetime-local` for a time, and back, in the store's zone.
 export function toLocal(value: string): string {
-  const parts = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: ZONE }).format(new Date(value));
+  const parts = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: zone }).format(new Date(value));
   return parts.replace(" ", "T").slice(0, 16);
 }
 

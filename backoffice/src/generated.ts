@@ -4,6 +4,196 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** The kind of caller that made a change. */
+export type ActorKind =
+  /** An administrator. */
+  | 'admin'
+  /** A user of a vendor. */
+  | 'vendor'
+  /** A customer. */
+  | 'customer'
+  /** An installed app. */
+  | 'app'
+  /** A storefront, without a signed-in customer. */
+  | 'storefront'
+  /** The platform itself. */
+  | 'system';
+
+/** A billing or shipping address. */
+export type AddressInput = {
+  /** The first name. */
+  firstname?: string | null | undefined;
+  /** The last name. */
+  lastname?: string | null | undefined;
+  /** The street. */
+  street?: string | null | undefined;
+  /** The street number. */
+  number?: string | null | undefined;
+  /** Apartment, floor, etc. */
+  complement?: string | null | undefined;
+  /** The district (bairro). */
+  district?: string | null | undefined;
+  /** The city. */
+  city?: string | null | undefined;
+  /** The state: its code, or the name of a state of Brazil. */
+  state?: string | null | undefined;
+  /** The country code, ISO 3166 alpha-2. */
+  country?: string | null | undefined;
+  /** The CEP. */
+  zipcode?: string | null | undefined;
+  /** The phone number. */
+  phone?: string | null | undefined;
+};
+
+/** The data of an order's invoice (nota fiscal). Null removes a field. */
+export type FiscalDataInput = {
+  /** The URL of the invoice page. */
+  link_nota?: string | null | undefined;
+  /** The order's ID in the ERP. */
+  codigo_pedido_erp?: string | null | undefined;
+  /** The access key, 44 digits, with letters in the CNPJ only; spaces are removed. */
+  chave_nota?: string | null | undefined;
+  /** The invoice XML, or its URL. */
+  xml_nota?: string | null | undefined;
+  /** The URL of the invoice PDF. */
+  pdf_nota?: string | null | undefined;
+  /** The invoice number. */
+  nota_fiscal?: string | null | undefined;
+  /** The invoice XML in base64. */
+  base64_xml?: string | null | undefined;
+};
+
+/** Filters a list of order records; all conditions must match. */
+export type OrderFilter = {
+  /** Any of these orders. */
+  id?: Array<string | number> | null | undefined;
+  /** Any of these numbers. */
+  number?: Array<number> | null | undefined;
+  /** Any of these statuses. */
+  status?: Array<string> | null | undefined;
+  /** Any of these payment statuses. */
+  payment_status?: Array<PaymentStatus> | null | undefined;
+  /** Placed by any of these users. */
+  customer_id?: Array<string | number> | null | undefined;
+  /** Has lines of any of these vendors. */
+  vendor_id?: Array<string | number> | null | undefined;
+  /** Exact e-mail of the customer. */
+  email?: Array<string> | null | undefined;
+  /** Number, e-mail, tracking code, or part of the customer's name. */
+  search?: string | null | undefined;
+  /** Minimum total in cents. */
+  total_from?: number | null | undefined;
+  /** Maximum total in cents. */
+  total_to?: number | null | undefined;
+  /** Placed at or after this time. */
+  created_from?: string | null | undefined;
+  /** Placed before this time. */
+  created_before?: string | null | undefined;
+  /** Updated at or after this time. */
+  updated_from?: string | null | undefined;
+  /** Paid with any of these methods; 0 means with none. */
+  payment_method_id?: Array<string | number> | null | undefined;
+  /** Sent by any of these methods; 0 means by none. */
+  shipping_method_id?: Array<string | number> | null | undefined;
+};
+
+/** An order. `items` and either `customer_id` or `email` are required on creation. */
+export type OrderInput = {
+  /** The customer's account. */
+  customer_id?: string | number | null | undefined;
+  /** The customer's e-mail address; sufficient for a guest customer. */
+  email?: string | null | undefined;
+  /** The customer's first name. */
+  firstname?: string | null | undefined;
+  /** The customer's last name. */
+  lastname?: string | null | undefined;
+  /** The customer's phone number. */
+  phone?: string | null | undefined;
+  /** The order lines. On update they replace all lines, while the order status is `O` or `B`. */
+  items?: Array<OrderItemInput> | null | undefined;
+  /** The payment method. */
+  payment_method_id?: string | number | null | undefined;
+  /** The shipping method. */
+  shipping_method_id?: string | number | null | undefined;
+  /** The billing address. */
+  billing_address?: AddressInput | null | undefined;
+  /** The shipping address. */
+  shipping_address?: AddressInput | null | undefined;
+  /** The status code. */
+  status?: string | null | undefined;
+  /** The coupon code; ignored on update. */
+  coupon_code?: string | null | undefined;
+  /** The customer's reward points to be spent, at most as many as the order needs; ignored on update. */
+  points_to_use?: number | null | undefined;
+  /** The customer's notes. */
+  notes?: string | null | undefined;
+  /** Internal staff notes. */
+  details?: string | null | undefined;
+  /** The tracking code. */
+  tracking_code?: string | null | undefined;
+  /** The client IP address the order was placed from. */
+  ip_address?: string | null | undefined;
+  /** Extra fields, an object of any names; on update they are added to the existing ones. */
+  fields?: unknown;
+};
+
+/** An order line. */
+export type OrderItemInput = {
+  /** The product. */
+  product_id: string | number;
+  /** The number of units, 1 or more. */
+  quantity: number;
+  /** The unit price, in cents; only administrators may set it. */
+  price_cents?: number | null | undefined;
+  /** The chosen options: an object of option ID to variant ID, or to a text for free-text options. */
+  options?: unknown;
+  /** Notes of the staff on the line, an object. */
+  extra?: unknown;
+};
+
+/** The status of a payment. */
+export type PaymentState =
+  /** It can be paid, or its gateway has not answered yet. */
+  | 'PENDING'
+  /** The gateway holds the amount for the store. */
+  | 'AUTHORIZED'
+  /** Money was received. */
+  | 'PAID'
+  /** It was declined, or could not be made. */
+  | 'FAILED'
+  /** It was cancelled before it was paid. */
+  | 'CANCELLED'
+  /** It was not paid in time. */
+  | 'EXPIRED'
+  /** All of it was refunded. */
+  | 'REFUNDED'
+  /** A part of it was refunded. */
+  | 'PARTIALLY_REFUNDED'
+  /** The customer disputed it. */
+  | 'DISPUTED';
+
+/** The payment status of an order. */
+export type PaymentStatus =
+  /** Not paid. */
+  | 'unpaid'
+  /** Paid. */
+  | 'paid'
+  /** A part of the payment was refunded. */
+  | 'partially_refunded'
+  /** Fully refunded. */
+  | 'refunded'
+  /** The customer disputed the payment. */
+  | 'chargeback';
+
+/** The status of a refund. */
+export type RefundState =
+  /** The gateway has not answered yet. */
+  | 'PENDING'
+  /** It was made. */
+  | 'DONE'
+  /** The gateway refused it. */
+  | 'FAILED';
+
 /** The role of an account. */
 export type Role =
   /** An administrator. */
@@ -13,12 +203,160 @@ export type Role =
   /** A customer. */
   | 'customer';
 
+/** A period up to now, in the store's time zone. */
+export type SalesPeriod =
+  /** Today, by the hour. */
+  | 'day'
+  /** Seven days, by the day. */
+  | 'week'
+  /** Thirty days, by the day. */
+  | 'month';
+
+/** A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units. */
+export type ShipmentInput = {
+  /** The order. */
+  order_id?: string | number | null | undefined;
+  /** The shipment lines. */
+  lines?: Array<ShipmentLineInput> | null | undefined;
+  /** The shipping method. */
+  shipping_method_id?: string | number | null | undefined;
+  /** The name of the shipping method. */
+  shipping_name?: string | null | undefined;
+  /** The carrier. */
+  carrier?: string | null | undefined;
+  /** The tracking code. */
+  tracking_number?: string | null | undefined;
+  /** Comments on the shipment. */
+  comments?: string | null | undefined;
+  /** The address of the printable label; empty if not set. Visible to administrators with `view_orders`; vendors; apps with `read_orders`. */
+  label_url?: string | null | undefined;
+  /** The status code. */
+  status?: string | null | undefined;
+  /** The recipient's account; defaults to the order's customer. */
+  user_id?: string | number | null | undefined;
+  /** The shipping group of the order. */
+  group_key?: string | null | undefined;
+  /** The new status of the order. */
+  order_status?: string | null | undefined;
+  /** When the order was placed, as reported to the carrier; defaults to the order's own time. */
+  order_placed_at?: string | null | undefined;
+};
+
+/** The shipped units of an order line. */
+export type ShipmentLineInput = {
+  /** The order line. */
+  line_id: string | number;
+  /** The number of units. */
+  quantity: number;
+};
+
 /** The status of a store. */
 export type StoreStatus =
   /** Active. */
   | 'A'
   /** In maintenance. */
   | 'M';
+
+export type OfficeLineFragment = { id: string, position: number, product_id: string | null, name: string, sku: string, quantity: number, shipped_quantity: number, price_cents: number, total_cents: number, extra: unknown, options: Array<{ option_id: string, name: string, variant_id: string | null, value: string }> };
+
+export type OfficeAddressFragment = { firstname: string, lastname: string, street: string, number: string, complement: string, district: string, city: string, state: string, country: string, zipcode: string, phone: string };
+
+export type OfficeFailureFragment = { code: string, message: string };
+
+export type OfficeOrderQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeOrderQuery = { order: { id: string, number: number, status: string, currency: string, subtotal_cents: number, discount_cents: number, shipping_cents: number, surcharge_cents: number, tax_cents: number, total_cents: number, refunded_cents: number, payment_status: PaymentStatus, coupon_code: string, points_spent: number, points_cents: number, delivery_time: string, notes: string, details: string | null, origin: string | null, created_at: string, updated_at: string, customer: { id: string | null, name: string, email: string, phone: string | null }, items: Array<{ id: string, position: number, product_id: string | null, name: string, sku: string, quantity: number, shipped_quantity: number, price_cents: number, total_cents: number, extra: unknown, options: Array<{ option_id: string, name: string, variant_id: string | null, value: string }> }>, billing_address: { firstname: string, lastname: string, street: string, number: string, complement: string, district: string, city: string, state: string, country: string, zipcode: string, phone: string } | null, shipping_address: { firstname: string, lastname: string, street: string, number: string, complement: string, district: string, city: string, state: string, country: string, zipcode: string, phone: string } | null, payment_method: { name: string } | null, shipping_method: { id: string, name: string } | null, history: Array<{ at: string, from_status: string | null, to_status: string, forced: boolean, reason: string, actor_kind: ActorKind, user: { name: string, email: string | null } | null }>, payments: Array<{ id: string, number: string, kind: string, status: PaymentState, installments: number, amount_cents: number, paid_cents: number, refunded_cents: number, currency: string, gateway: string, expires_at: string | null, created_at: string, paid_at: string | null, card: { brand: string, last_four: string } | null, failure: { code: string, message: string } | null, refunds: Array<{ id: string, amount_cents: number, status: RefundState, created_at: string, failure: { code: string, message: string } | null }> }>, shipments: Array<{ id: string, status: string, carrier: string, tracking_number: string, shipping_name: string, comments: string, label_url: string | null, created_at: string, lines: Array<{ quantity: number, line: { id: string, name: string } | null }>, tracking_events: Array<{ occurred_at: string, description: string, location: string }> }>, fiscal_data: { nota_fiscal: string | null, chave_nota: string | null, chave_nota_valid: boolean | null, link_nota: string | null, pdf_nota: string | null, codigo_pedido_erp: string | null } } | null };
+
+export type OfficeOrderUpdateMutationVariables = Exact<{
+  id: string | number;
+  input: OrderInput;
+}>;
+
+
+export type OfficeOrderUpdateMutation = { order_update: { id: string } };
+
+export type OfficeOrderStatusMutationVariables = Exact<{
+  id: string | number;
+  status: string;
+  reason: string;
+  restock: boolean;
+  tracking_code?: string | null | undefined;
+  carrier?: string | null | undefined;
+}>;
+
+
+export type OfficeOrderStatusMutation = { order_set_status: { id: string } };
+
+export type OfficeFiscalDataMutationVariables = Exact<{
+  id: string | number;
+  input: FiscalDataInput;
+}>;
+
+
+export type OfficeFiscalDataMutation = { order_set_fiscal_data: { id: string } };
+
+export type OfficeRefundMutationVariables = Exact<{
+  payment_id: string | number;
+  amount_cents: number;
+}>;
+
+
+export type OfficeRefundMutation = { payment_refund: { id: string } };
+
+export type OfficePaymentCancelMutationVariables = Exact<{
+  payment_id: string | number;
+}>;
+
+
+export type OfficePaymentCancelMutation = { payment_cancel: { id: string } };
+
+export type OfficePaymentRecordMutationVariables = Exact<{
+  order_id: string | number;
+  amount_cents: number;
+  kind: string;
+}>;
+
+
+export type OfficePaymentRecordMutation = { payment_record: { id: string } };
+
+export type OfficeShipmentCreateMutationVariables = Exact<{
+  input: ShipmentInput;
+}>;
+
+
+export type OfficeShipmentCreateMutation = { shipment_create: { id: string } };
+
+export type OfficeShipmentUpdateMutationVariables = Exact<{
+  id: string | number;
+  input: ShipmentInput;
+}>;
+
+
+export type OfficeShipmentUpdateMutation = { shipment_update: { id: string } };
+
+export type OfficeBoardQueryVariables = Exact<{
+  filter?: OrderFilter | null | undefined;
+  page: number;
+  per_page: number;
+}>;
+
+
+export type OfficeBoardQuery = { order_page: { total: number, items: Array<{ id: string, number: number, status: string, payment_status: PaymentStatus, total_cents: number, currency: string, created_at: string, customer: { name: string } }> } | null };
+
+export type OfficeSalesQueryVariables = Exact<{
+  period: SalesPeriod;
+}>;
+
+
+export type OfficeSalesQuery = { sales_summary: { orders: number, total_cents: number, parts: Array<{ begins_at: string, orders: number, total_cents: number }> } | null };
+
+export type OfficeStatusesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeStatusesQuery = { status_page: { items: Array<{ id: string, letter: string, description: string, color: string, allowed_next: Array<string> }> } | null };
 
 export type SignInMutationVariables = Exact<{
   identifier: string;
@@ -39,7 +377,7 @@ export type SignInVerifyMutation = { sign_in_verify: { refresh_token: string } }
 export type SessionQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SessionQuery = { me: { id: string, name: string, email: string | null, role: Role, is_owner: boolean, vendor: { id: string, name: string } | null } | null, store: { id: string, name: string, currency: string, status: StoreStatus, maintenance_message: string | null, browser_idle_minutes: number, logo: { url: string, alt: string } | null } | null, permissions: { privileges: Array<string>, queries: Array<string>, mutations: Array<string>, refused_fields: Array<string> } | null };
+export type SessionQuery = { me: { id: string, name: string, email: string | null, role: Role, is_owner: boolean, vendor: { id: string, name: string } | null } | null, store: { id: string, name: string, currency: string, status: StoreStatus, maintenance_message: string | null, browser_idle_minutes: number, time_zone: string, logo: { url: string, alt: string } | null } | null, permissions: { privileges: Array<string>, queries: Array<string>, mutations: Array<string>, refused_fields: Array<string> } | null };
 
 export type SignOutEverywhereMutationVariables = Exact<{ [key: string]: never; }>;
 
@@ -64,8 +402,22 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-
+export const OfficeLineFragmentDoc = new TypedDocumentString(` fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } `, {"fragmentName":"OfficeLine"}) as unknown as TypedDocumentString<OfficeLineFragment, unknown>;
+export const OfficeAddressFragmentDoc = new TypedDocumentString(` fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } `, {"fragmentName":"OfficeAddress"}) as unknown as TypedDocumentString<OfficeAddressFragment, unknown>;
+export const OfficeFailureFragmentDoc = new TypedDocumentString(` fragment OfficeFailure on PaymentFailure { code message } `, {"fragmentName":"OfficeFailure"}) as unknown as TypedDocumentString<OfficeFailureFragment, unknown>;
+export const OfficeOrderDocument = new TypedDocumentString(` query OfficeOrder($id: ID!) { order(id: $id) { id number status currency subtotal_cents discount_cents shipping_cents surcharge_cents tax_cents total_cents refunded_cents payment_status coupon_code points_spent points_cents delivery_time notes details origin created_at updated_at customer { id name email phone } items { ...OfficeLine } billing_address { ...OfficeAddress } shipping_address { ...OfficeAddress } payment_method { name } shipping_method { id name } history { at from_status to_status forced reason actor_kind user { name email } } payments { id number kind status installments amount_cents paid_cents refunded_cents currency gateway expires_at created_at paid_at card { brand last_four } failure { ...OfficeFailure } refunds { id amount_cents status created_at failure { ...OfficeFailure } } } shipments { id status carrier tracking_number shipping_name comments label_url created_at lines { quantity line { id name } } tracking_events { occurred_at description location } } fiscal_data { nota_fiscal chave_nota chave_nota_valid link_nota pdf_nota codigo_pedido_erp } } } fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } fragment OfficeFailure on PaymentFailure { code message }`) as unknown as TypedDocumentString<OfficeOrderQuery, OfficeOrderQueryVariables>;
+export const OfficeOrderUpdateDocument = new TypedDocumentString(` mutation OfficeOrderUpdate($id: ID!, $input: OrderInput!) { order_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeOrderUpdateMutation, OfficeOrderUpdateMutationVariables>;
+export const OfficeOrderStatusDocument = new TypedDocumentString(` mutation OfficeOrderStatus($id: ID!, $status: OrderStatus!, $reason: String!, $restock: Boolean!, $tracking_code: String, $carrier: String) { order_set_status( id: $id status: $status reason: $reason restock: $restock tracking_code: $tracking_code carrier: $carrier ) { id } } `) as unknown as TypedDocumentString<OfficeOrderStatusMutation, OfficeOrderStatusMutationVariables>;
+export const OfficeFiscalDataDocument = new TypedDocumentString(` mutation OfficeFiscalData($id: ID!, $input: FiscalDataInput!) { order_set_fiscal_data(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeFiscalDataMutation, OfficeFiscalDataMutationVariables>;
+export const OfficeRefundDocument = new TypedDocumentString(` mutation OfficeRefund($payment_id: ID!, $amount_cents: BigInt!) { payment_refund(payment_id: $payment_id, amount_cents: $amount_cents) { id } } `) as unknown as TypedDocumentString<OfficeRefundMutation, OfficeRefundMutationVariables>;
+export const OfficePaymentCancelDocument = new TypedDocumentString(` mutation OfficePaymentCancel($payment_id: ID!) { payment_cancel(payment_id: $payment_id) { id } } `) as unknown as TypedDocumentString<OfficePaymentCancelMutation, OfficePaymentCancelMutationVariables>;
+export const OfficePaymentRecordDocument = new TypedDocumentString(` mutation OfficePaymentRecord($order_id: ID!, $amount_cents: BigInt!, $kind: String!) { payment_record(order_id: $order_id, amount_cents: $amount_cents, kind: $kind) { id } } `) as unknown as TypedDocumentString<OfficePaymentRecordMutation, OfficePaymentRecordMutationVariables>;
+export const OfficeShipmentCreateDocument = new TypedDocumentString(` mutation OfficeShipmentCreate($input: ShipmentInput!) { shipment_create(input: $input) { id } } `) as unknown as TypedDocumentString<OfficeShipmentCreateMutation, OfficeShipmentCreateMutationVariables>;
+export const OfficeShipmentUpdateDocument = new TypedDocumentString(` mutation OfficeShipmentUpdate($id: ID!, $input: ShipmentInput!) { shipment_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeShipmentUpdateMutation, OfficeShipmentUpdateMutationVariables>;
+export const OfficeBoardDocument = new TypedDocumentString(` query OfficeBoard($filter: OrderFilter, $page: Int!, $per_page: Int!) { order_page( filter: $filter sort: CREATED_AT_DESC page: $page per_page: $per_page ) { total items { id number status payment_status total_cents currency created_at customer { name } } } } `) as unknown as TypedDocumentString<OfficeBoardQuery, OfficeBoardQueryVariables>;
+export const OfficeSalesDocument = new TypedDocumentString(` query OfficeSales($period: SalesPeriod!) { sales_summary(period: $period) { orders total_cents parts { begins_at orders total_cents } } } `) as unknown as TypedDocumentString<OfficeSalesQuery, OfficeSalesQueryVariables>;
+export const OfficeStatusesDocument = new TypedDocumentString(` query OfficeStatuses { status_page(filter: {type: [O]}, per_page: 100, sort: POSITION_ASC) { items { id letter description color allowed_next } } } `) as unknown as TypedDocumentString<OfficeStatusesQuery, OfficeStatusesQueryVariables>;
 export const SignInDocument = new TypedDocumentString(` mutation SignIn($identifier: String!, $password: String!) { sign_in(identifier: $identifier, password: $password) { refresh_token requires_2fa temp_token } } `) as unknown as TypedDocumentString<SignInMutation, SignInMutationVariables>;
 export const SignInVerifyDocument = new TypedDocumentString(` mutation SignInVerify($temp_token: String!, $code: String!) { sign_in_verify(temp_token: $temp_token, code: $code) { refresh_token } } `) as unknown as TypedDocumentString<SignInVerifyMutation, SignInVerifyMutationVariables>;
-export const SessionDocument = new TypedDocumentString(` query Session { me { id name email role is_owner vendor { id name } } store { id name currency status maintenance_message browser_idle_minutes logo { url(size: W128) alt } } permissions { privileges queries mutations refused_fields } } `) as unknown as TypedDocumentString<SessionQuery, SessionQueryVariables>;
+export const SessionDocument = new TypedDocumentString(` query Session { me { id name email role is_owner vendor { id name } } store { id name currency status maintenance_message browser_idle_minutes time_zone logo { url(size: W128) alt } } permissions { privileges queries mutations refused_fields } } `) as unknown as TypedDocumentString<SessionQuery, SessionQueryVariables>;
 export const SignOutEverywhereDocument = new TypedDocumentString(` mutation SignOutEverywhere { sign_out_everywhere { message } } `) as unknown as TypedDocumentString<SignOutEverywhereMutation, SignOutEverywhereMutationVariables>;

@@ -1,7 +1,7 @@
 // Who is signed in, and what react-admin asks about it.
 import type { AuthProvider } from "ra-core";
 import { SessionDocument, SignInDocument, SignInVerifyDocument, type SessionQuery } from "../generated";
-import { setCurrency } from "../format";
+import { setStoreFormat } from "../format";
 import { execute } from "../graphql/client";
 import { ServerError } from "../graphql/errors";
 import * as session from "../graphql/session";
@@ -22,7 +22,7 @@ export async function loadSession(): Promise<Session | null> {
   const answer = await execute(SessionDocument);
   if (!answer.me || !answer.store || !answer.permissions) return null;
   setPermissions(answer.permissions);
-  setCurrency(answer.store.currency);
+  setStoreFormat(answer.store);
   loaded = { ...answer, me: answer.me, store: answer.store };
   return loaded;
 }

@@ -100,10 +100,11 @@ async function change<Data = RaRecord>(query: string, variables: Values): Promis
 // react-admin shows the errors of `body.errors` at the inputs of these names: those of forms are below `input`.
 function atFields(error: unknown): unknown {
   if (!(error instanceof ServerError) || !Object.keys(error.fields).length) return error;
-  return Object.assign(error, { body: { errors: { input: nested(error.fields) } } });
+  return Object.assign(error, { body: { errors: { input: nestedErrors(error.fields) } } });
 }
 
-function nested(fields: Readonly<Record<string, string>>): Values {
+// The errors of fields by the names of the inputs of a form, whose lists and objects are nested.
+export function nestedErrors(fields: Readonly<Record<string, string>>): Values {
   const root: Values = {};
   for (const [path, text] of Object.entries(fields)) {
     const names = path.replace(/^input\./, "").replace(/\[(\d+)\]/g, ".$1").split(".");

@@ -1,5 +1,5 @@
 // The pages made by hand, one file each, loaded when they are opened. What isn't here is derived (src/derived).
-import type { ComponentType, LazyExoticComponent, ReactNode } from "react";
+import { type ComponentType, lazy, type LazyExoticComponent, type ReactNode } from "react";
 
 interface EntityPages {
   list?: LazyExoticComponent<ComponentType>;
@@ -7,7 +7,9 @@ interface EntityPages {
   create?: LazyExoticComponent<ComponentType>;
 }
 
-export const PAGES: Readonly<Record<string, EntityPages>> = {};
+export const PAGES: Readonly<Record<string, EntityPages>> = {
+  order: { edit: lazy(() => import("./orders/page")) },
+};
 
 // Pages that belong to no entity: <Route path="…" element={…} />.
 export const ROUTES: ReactNode = null;

@@ -1,7 +1,9 @@
 // The texts of the pages made by hand.
 import type { Texts } from "../texts/app";
+import { ORDERS } from "./orders/texts";
 
 export const PAGES: Texts = {
+  ...ORDERS,
   "home.today": ["Pedidos de hoje", "Orders today"],
   "home.week": ["Pedidos em 7 dias", "Orders in 7 days"],
   "home.month": ["Pedidos em 30 dias", "Orders in 30 days"],

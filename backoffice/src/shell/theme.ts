@@ -31,6 +31,7 @@ export const theme = createTheme({
     MuiFormControl: { defaultProps: { variant: "outlined", size: "small" } },
     RaFilterFormInput: { styleOverrides: { root: { alignItems: "center", "& .MuiFormControl-root": { margin: "4px 0" } } } },
     MuiTableCell: { styleOverrides: { head: { fontWeight: 600, color: "#55605e", whiteSpace: "nowrap" } } },
-    MuiButtonBase: { styleOverrides: { root: { "&.Mui-focusVisible": { outline: "3px solid #1f5a8a", outlineOffset: 2 } } } },
+    // The outline shows the focus; a ripple that pulses for as long would never come to rest.
+    MuiButtonBase: { defaultProps: { disableRipple: true }, styleOverrides: { root: { "&.Mui-focusVisible": { outline: "3px solid #1f5a8a", outlineOffset: 2 } } } },
   },
 });

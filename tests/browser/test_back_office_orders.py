@@ -1,0 +1,162 @@
+"""The page of an order in the back office, as it is used at the packing table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
+from tests.harness.records import PASSWORD, add_user
+from tests.harness.scopes import value
+
+pytestmark = OFFICE_MARKS
+CLERK = (
+    "view_orders",
+    "manage_orders",
+    "view_payments",
+    "manage_payments",
+    "view_statuses",
+    "view_products",
+    "view_users",
+)
+_SUBMIT = "document.querySelector('[role=dialog] [type=submit]').click()"
+_DIALOG_IS_CLOSED = "document.querySelector('[role=dialog]') === null"
+
+
+async def open_order(clerk: Clerk, status: str, *privileges: str) -> str:
+    """Sign a clerk in and open the page of an order of this status that nothing was shipped of; return its ID."""
+    order = await value(
+        clerk.store,
+        "select public_id from orders o where status = $1 and not exists (select 1 from shipments s where s.order_id = o.id)"
+        " order by id desc limit 1",
+        status,
+    )
+    user = await add_user(clerk.store, *(privileges or CLERK))
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/order/{order}", "Pedido")
+    return str(order)
+
+
+async def of_order(clerk: Clerk, order: str, sql: str) -> Any:
+    return await value(clerk.store, f"select {sql} from orders where public_id = $1", order)
+
+
+async def submit(clerk: Clerk) -> None:
+    await clerk.page.evaluate(_SUBMIT)
+    await clerk.page.wait_for(_DIALOG_IS_CLOSED)
+
+
+@each_width
+async def test_an_order_changes_to_the_statuses_that_are_allowed_only(clerk: Clerk) -> None:
+    order = await open_order(clerk, "O")
+    await clerk.check("order")
+    await clerk.press("Mudar o status")
+    await clerk.page.wait_for("document.querySelector('[role=dialog] [role=combobox]') !== null")
+    await clerk.page.click("[role=dialog] [role=combobox]")
+    await clerk.page.wait_for("document.querySelector('[role=option]') !== null")
+    offered = await clerk.page.evaluate(
+        "[...document.querySelectorAll('[role=option]')].map(each => each.dataset.value)"
+    )
+    assert {"P", "D", "F", "I", "B", "C"} <= set(offered)
+    assert "O" not in offered
+    await clerk.press("Cancelado")
+    await clerk.page.fill("[role=dialog] [name='input.reason']", "o cliente desistiu")
+    await clerk.check("order-status")
+    await submit(clerk)
+    await clerk.see("o cliente desistiu")
+    assert await of_order(clerk, order, "status") == "I"
+
+
+@each_width
+async def test_some_units_are_shipped_with_a_tracking_code_and_then_the_rest(clerk: Clerk) -> None:
+    order = await open_order(clerk, "P")
+    lines = await of_order(
+        clerk, order, "(select array_agg(quantity order by position) from order_lines l where l.order_id = orders.id)"
+    )
+    await clerk.press("Enviar")
+    await clerk.fill("input.lines.0.quantity", "1")
+    for index in range(1, len(lines)):
+        await clerk.fill(f"input.lines.{index}.quantity", "0")
+    await clerk.fill("input.carrier", "Correios")
+    await clerk.fill("input.tracking_number", "BR123456789BR")
+    await clerk.check("order-ship")
+    await submit(clerk)
+    await clerk.see("BR123456789BR")
+    shipped = """(select array_agg(l.quantity) from shipments s join shipment_lines l on l.shipment_id = s.id
+        where s.order_id = orders.id)"""
+    assert await of_order(clerk, order, shipped) == [1]
+    if sum(lines) > 1:
+        await clerk.press("Enviar")
+        await clerk.page.wait_for(f"!({_DIALOG_IS_CLOSED})")
+        await submit(clerk)
+        await clerk.page.wait_for(
+            "![...document.querySelectorAll('main button')].some(each => each.innerText === 'Enviar')"
+        )
+        assert sum(await of_order(clerk, order, shipped)) == sum(lines)
+
+
+@each_width
+async def test_lines_change_and_what_is_refused_keeps_what_was_typed(clerk: Clerk) -> None:
+    order = await open_order(clerk, "O")
+    await clerk.press("Alterar itens")
+    await clerk.fill("input.items.0.quantity", "1000000")
+    await clerk.check("order-lines")
+    await clerk.page.evaluate(_SUBMIT)
+    await clerk.page.wait_for("document.querySelector('[role=dialog] [role=alert]') !== null")
+    typed = await clerk.page.evaluate("document.querySelector(\"[name='input.items.0.quantity']\").value")
+    assert typed == "1000000"
+    await clerk.fill("input.items.0.quantity", "1")
+    await clerk.fill("input.items.0.price", "12,34")
+    await submit(clerk)
+    line = "(select array[quantity, price_cents] from order_lines l where l.order_id = orders.id order by position limit 1)"
+    assert await of_order(clerk, order, line) == [1, 1234]
+    await clerk.see("R$ 12,34")
+
+
+@on_desktop
+async def test_addresses_notes_and_the_fiscal_note_are_written_and_their_errors_shown_at_their_fields(
+    clerk: Clerk,
+) -> None:
+    order = await open_order(clerk, "O")
+    await clerk.press("Alterar: Nota fiscal")
+    await clerk.fill("input.nota_fiscal", "4711")
+    await clerk.fill("input.chave_nota", "12")
+    await clerk.page.evaluate(_SUBMIT)
+    await clerk.page.wait_for(
+        "document.querySelector(\"[name='input.chave_nota']\").getAttribute('aria-invalid') === 'true'"
+    )
+    assert await clerk.page.evaluate("document.querySelector(\"[name='input.nota_fiscal']\").value") == "4711"
+    await clerk.fill("input.chave_nota", "1" * 44)
+    await submit(clerk)
+    await clerk.see("Dígito da chave errado")
+    await clerk.see("4711")
+    await clerk.press("Alterar: Anotações internas")
+    await clerk.page.wait_for("document.querySelector(\"[name='input.details']\") !== null")
+    await clerk.fill("input.details", "embrulhar para presente")
+    await submit(clerk)
+    await clerk.see("embrulhar para presente")
+    assert await of_order(clerk, order, "details") == "embrulhar para presente"
+    await clerk.press("Alterar: Endereço de entrega")
+    await clerk.fill("input.street", "Rua do Ouvidor")
+    await submit(clerk)
+    await clerk.see("Rua do Ouvidor")
+
+
+@on_desktop
+async def test_who_may_only_read_orders_is_shown_nothing_to_change(clerk: Clerk) -> None:
+    await open_order(clerk, "O", "view_orders")
+    await clerk.see("Histórico")
+    shown = await clerk.page.evaluate("[...document.querySelectorAll('main button')].map(each => each.innerText)")
+    assert shown == ["Imprimir"]
+
+
+@on_desktop
+async def test_a_printed_order_has_no_menu_and_no_buttons(clerk: Clerk) -> None:
+    await open_order(clerk, "O")
+    await clerk.see("Histórico")
+    await clerk.page.call("Emulation.setEmulatedMedia", media="print")
+    visible = (
+        "[...document.querySelectorAll('button, nav, header')].filter(each => each.getClientRects().length).length"
+    )
+    assert await clerk.page.evaluate(visible) == 0
+    assert await clerk.page.evaluate("document.querySelector('main').innerText.includes('Itens')")
