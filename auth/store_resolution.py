@@ -187,6 +187,7 @@ def build_store(row: Record) -> Store:
         order_statuses=custom_statuses.get("O", {}),
         shipment_statuses=tuple(custom_statuses.get("S", ())),
         is_read_only=row.get("is_read_only", False),  # absent before the migration 0027
+        limits=_json(row.get("limits")),  # absent before the migration 0062
     )
 
 

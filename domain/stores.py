@@ -20,10 +20,11 @@ from auth.store_resolution import build_store, invalidate_store
 from domain import store_logo
 from domain.hosts import assign_hosts, notify_changed, parse_store_host
 from domain.media.images import read_image
+from domain.store_limits import LIMITS, MOST
 from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting, stored_names
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
-from kernel.errors import RuleViolation, TenantNotFound
+from kernel.errors import RuleViolation, TenantNotFound, ValidationFailed
 from kernel.fields import (
     InputField,
     InputValues,
@@ -47,6 +48,7 @@ from models.connection.database import (
     fetchval,
     transaction,
 )
+from models.rows import json_text
 
 ACTIVE, SUSPENDED, MAINTENANCE = "A", "S", "M"
 GATEWAY_PURPOSE = "gateway_secret"
@@ -79,6 +81,7 @@ _FIND = "SELECT * FROM tenants WHERE id = $1 OR public_id = $2"
 _SET_STATUS = """
 UPDATE tenants SET status = $2, maintenance_message = coalesce($3, maintenance_message), is_read_only = $4 WHERE id = $1 RETURNING *
 """
+_SET_LIMITS = "UPDATE tenants SET limits = jsonb_strip_nulls(limits || $2::text::jsonb) WHERE id = $1 RETURNING *"
 _SETTINGS = "SELECT settings::text FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
 _SAVE_SETTINGS = "UPDATE tenants SET settings = $2::text::jsonb WHERE id = $1"
 _SAVE_STORE = """
@@ -151,6 +154,23 @@ async def change_status(
         if row is None:
             raise TenantNotFound()
         await notify_changed(platform, store.id)
+    return build_store(row)
+
+
+async def set_limits(scope: Scope, changes: Mapping[str, int | None]) -> Store:
+    """Set or, with None, remove limits of the store, as the platform; other processes know within 5 seconds. Raise ValidationFailed."""
+    for name, limit in changes.items():
+        if name not in LIMITS:
+            raise ValidationFailed(f"{repr_value(name)} is no limit; expected any of {', '.join(LIMITS)}", field="name")
+        if limit is not None and not 0 <= limit <= MOST:
+            raise ValidationFailed(f"{name} is {limit}; expected a number from 0 to {MOST}", field=name)
+    async with cross_store_connection() as platform, platform.transaction():
+        row = await platform.fetchrow(_SET_LIMITS, scope.store.id, json_text(changes))
+        if row is None:
+            raise TenantNotFound()
+        await notify_changed(platform, scope.store.id)
+    async with transaction(scope):
+        await audit.record(scope, "store.limits_changed", "store", scope.store.public_id, dict(changes))
     return build_store(row)
 
 

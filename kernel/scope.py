@@ -35,7 +35,7 @@ class Store:
 
     `settings` has only values that differ from the defaults. `order_statuses` are the store's custom order statuses, each with its
     stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses. While it
-    `is_read_only`, mutations other than sign-ins are refused.
+    `is_read_only`, mutations other than sign-ins are refused. `limits` are those that the platform set (`domain.store_limits`).
     """
 
     id: int
@@ -49,6 +49,7 @@ class Store:
     order_statuses: Mapping[str, str] = field(default_factory=dict)
     shipment_statuses: tuple[str, ...] = ()
     is_read_only: bool = False
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from domain.bulk import operations
 from domain.bulk.files import ResultFile
 from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation, SavedLines
 from domain.bulk.uploads import MAX_LINE_BYTES, Line, read_lines, used_upload
+from domain.store_limits import check_limit
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
 from kernel.request_bodies import MalformedBody, parse_json_object
@@ -202,6 +203,7 @@ async def _run_batch(
     started = monotonic()
     results: list[LineResult] = []
     async with transaction(scope):
+        await check_limit(scope, "bulk_rows_per_day", len(lines))
         for line in lines:
             results.append(await mutation.execute_line(scope, line))
             if monotonic() - started >= BATCH_SECONDS:

@@ -9,7 +9,7 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain import hosts, stores
+from domain import hosts, store_limits, stores
 from domain.store_settings import SOCIAL_NETWORKS, setting
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
@@ -18,7 +18,14 @@ from resolvers.results import linked
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import JSON
-from schema.types.stores import READ_SETTINGS, StoreHostInput, StoreHostObject, StoreInput, StoreObject
+from schema.types.stores import (
+    READ_SETTINGS,
+    StoreHostInput,
+    StoreHostObject,
+    StoreInput,
+    StoreLimitObject,
+    StoreObject,
+)
 
 _ANYBODY = Access(anonymous=True, note="The data is public; settings need `view_settings`.")
 _WRITE = Access(privileges=("manage_settings",))
@@ -38,6 +45,11 @@ class StoreQueries:
     async def store_hosts(self, info: Info) -> list[StoreHostObject]:
         """Return the hosts of the store and those that it asked for, the primary one first; it can ask for 50."""
         return linked(info, await hosts.find_hosts(info.context.scope))  # type: ignore[no-any-return]
+
+    @root_field(READ_SETTINGS)
+    async def store_limits(self, info: Info) -> list[StoreLimitObject]:
+        """Return the limits that the platform set for the store, and what is used of them; a store without limits has none."""
+        return linked(info, await store_limits.find_limits(info.context.scope))  # type: ignore[no-any-return]
 
 
 @strawberry.type

@@ -24,6 +24,7 @@ from auth.credentials import load_app, load_user
 from domain.bulk.configuration import configured
 from domain.bulk.files import delete_files
 from domain.bulk.uploads import delete_unused
+from domain.store_limits import check_limit, find_left
 from kernel.errors import Conflict, Forbidden, NotFound, RateLimited, Unauthenticated
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Actor, ActorKind, Scope
@@ -214,7 +215,17 @@ async def cancel(scope: Scope, operation: object) -> int:
 
 
 async def rows_left(scope: Scope, operation: int = 0) -> int | None:
-    """Return how many lines an operation of the caller may still have today (UTC), None without a limit; raise `RateLimited` for none."""
+    """Return how many lines an operation of the caller may still have today (UTC), None without a limit.
+
+    Raise `RateLimited` when the caller, `RuleViolation` when the store may have none.
+    """
+    await check_limit(scope, "bulk_rows_per_day")
+    of_store = await find_left(scope, "bulk_rows_per_day")
+    of_caller = await _rows_of_caller(scope, operation)
+    return of_caller if of_store is None or of_caller is None else min(of_store, of_caller)
+
+
+async def _rows_of_caller(scope: Scope, operation: int) -> int | None:
     allowance = configured().daily_rows
     if not allowance:
         return None

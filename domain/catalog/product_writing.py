@@ -9,6 +9,7 @@ from typing import Any
 
 from domain.catalog.product_draft import ProductDraft
 from domain.catalog.stock import lock_stock
+from domain.store_limits import check_limit
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
@@ -171,6 +172,7 @@ async def _update(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    await check_limit(scope, "products", len(drafts))
     pending = {draft.public_id: draft for draft in drafts}
     while pending:
         inserted = await fetch(

@@ -20,6 +20,7 @@ from domain.media.files import lock_file, uploader
 from domain.media.renderer import MAX_BYTES, ImageError
 from domain.signed_links import sign, verify
 from domain.storage import storage
+from domain.store_limits import check_limit
 from kernel.errors import Conflict, RateLimited, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, name_text, read_fields, text
 from kernel.ids import uuid7
@@ -117,6 +118,7 @@ async def insert_upload(scope: Scope, columns: Mapping[str, Any]) -> int:
             raise ValidationFailed("expected the type of an image", field="mime_type", code="mime_type_invalid")
         await _check_daily_limit(scope)
     await _check_space(scope, columns["bytes"], is_customer=is_customer)
+    await check_limit(scope, "storage_bytes", columns["bytes"])
     new = {**columns, **uploader(scope), "created_at": scope.now, "updated_at": scope.now}
     file = await insert_row(scope, "media_files", **new)
     assert file is not None

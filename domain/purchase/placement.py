@@ -66,6 +66,7 @@ from domain.purchase.references import (
 )
 from domain.purchase.saved_addresses import with_default_addresses
 from domain.purchase.terms import Purchase, Terms, fill_missing_address, requested_points
+from domain.store_limits import check_limit
 from domain.store_settings import sends_order_mail
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
@@ -169,13 +170,18 @@ async def _insert(
     has_points = bool(order.columns["points_spent"] or order.columns["points_earned"])
     is_custom = order.columns["status"] in scope.store.order_statuses
     is_sold = order.columns["status"] in SOLD
-    needs_locks = bool(is_limited or has_points or reward.promotions or combinations or is_custom or is_sold)
+    is_counted = "orders_per_month" in scope.store.limits
+    needs_locks = bool(
+        is_limited or has_points or reward.promotions or combinations or is_custom or is_sold or is_counted
+    )
     if not needs_locks and not in_transaction():
         try:
             return await insert_order_alone(scope, order, units)
         except StockNeedsAttention:
             pass  # with the explanation or the notifications below
     async with nullcontext() if is_nested else transaction(scope, Plans.REUSED):
+        if is_counted:
+            await check_limit(scope, "orders_per_month")
         if is_custom:
             await lock_custom_status(scope, order.columns["status"])
         if has_points and references.customer is not None:

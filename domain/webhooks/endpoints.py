@@ -15,6 +15,7 @@ from domain import events
 from domain.event_types import EVENT_TYPES, NAMES, PING
 from domain.outgoing import calls
 from domain.outgoing.targets import parse_target
+from domain.store_limits import check_limit
 from domain.webhooks.event_scopes import as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import InsufficientPrivileges, MissingScope, NotFound, RuleViolation, ValidationFailed
@@ -110,6 +111,7 @@ async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQ
         )
         if count >= MAX_ENDPOINTS:
             raise RuleViolation(f"the app has {MAX_ENDPOINTS} event endpoints already", reason="too_many_endpoints")
+        await check_limit(scope, "webhook_endpoints")
         endpoint = EventEndpoint(
             installation_id=installation["id"], **columns, created_at=scope.now, updated_at=scope.now
         )

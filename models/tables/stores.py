@@ -14,6 +14,7 @@ from models.tables.base import StoreModel
 class Tenant(Model):
     """A store. `status` is `A` active, `S` suspended, `M` in maintenance; while `is_read_only`, mutations other than sign-ins are refused.
 
+    `limits` are those of `domain.store_limits` that the platform's operator set.
     `status_letters` is a copy of the statuses that the store added (`models.tables.orders.Status`), by type and code.
     """
 
@@ -28,6 +29,7 @@ class Tenant(Model):
     status_letters = fields.JSONField[dict[str, dict[str, str]]](default=dict)
     gateway_secret = fields.BinaryField(null=True)
     is_read_only = fields.BooleanField(default=False)
+    limits = fields.JSONField[dict[str, int]](default=dict)
     created_at = fields.DatetimeField(default=now)
 
     class Meta:

@@ -82,6 +82,16 @@ class StoreHostObject:
     error: str = output_field("Why the last look found no proof; empty if there was none.")
 
 
+@object_type("StoreLimit", access=Access(privileges=("view_settings",)))
+class StoreLimitObject:
+    """A limit that the platform set for the store. Readable by administrators with `view_settings`."""
+
+    name: str = output_field("The name, such as `products`.")
+    counted: str = output_field("What it counts.")
+    limit: BigInt = output_field("The most that the store may have.")
+    used: BigInt | None = output_field("What is used of it now; null for the limits of requests.")
+
+
 @input_type
 class StoreHostInput:
     """Changes to a host."""

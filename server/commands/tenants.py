@@ -1,4 +1,4 @@
-"""`vitrine tenant`: create, list, suspend, resume, maintain, move and delete stores; their hosts are in `hosts`."""
+"""`vitrine tenant`: create, list, suspend, resume, maintain, move and delete stores; hosts are in `hosts`, limits in `store_use`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.commands import hosts
+from server.commands import hosts, store_use
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
@@ -46,6 +46,7 @@ def add(commands: Any) -> None:
         add_json_option(subparser, _set_status)
     _add_moves(tenant_commands)
     hosts.add(tenant_commands)
+    store_use.add(tenant_commands)
     for subparser in (maintenance, read_only):
         subparser.add_argument("--message", metavar="TEXT", help="message for customers instead of the default")
 

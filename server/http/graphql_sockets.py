@@ -206,6 +206,8 @@ class _Connection:
                 scope = await renew()
                 with active_scope(scope):
                     await limiter.count_caller(self._request, family_of(self._request.path), scope)
+                    if scope.store.limits:
+                        await limiter.count_store(scope.store, slot)
                     operation = await prepare(self._app, scope, payload)
                     await self._send_results(id_, scope, renew, operation, slot)
         except OperationRefused as error:

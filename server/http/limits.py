@@ -50,6 +50,14 @@ class Counters(Protocol):
         """Return what `hit` would return, without counting."""
         ...
 
+    async def begin(self, key: str, limit: int, seconds: float) -> str | None:
+        """Count what runs until `end` is called with the result, and at most for so long; None when so much runs already."""
+        ...
+
+    def end(self, key: str, token: str) -> None:
+        """Count it no longer."""
+        ...
+
 
 class ProcessCounters:
     """Count in the memory of this process.
@@ -63,6 +71,7 @@ class ProcessCounters:
         self._clock = clock
         # By window length, so that the first key of each is always the first to expire.
         self._windows: dict[float, dict[str, _Window]] = {}
+        self._running = ConcurrencyLimiter(0)
 
     async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one request; not allowed when the limit was reached before."""
@@ -85,6 +94,17 @@ class ProcessCounters:
         if current is None or current.ends_at <= self._clock():
             return _state(limit, 1, time.time() + window)
         return _state(limit, current.count + 1, current.reset_at)
+
+    async def begin(self, key: str, limit: int, seconds: float) -> str | None:
+        """Count what runs until `end`; None when so much runs already. It ends in this process: `seconds` has no effect."""
+        if self._running.begin(key) > limit:
+            self._running.end(key)
+            return None
+        return ""
+
+    def end(self, key: str, token: str) -> None:
+        """Count it no longer."""
+        self._running.end(key)
 
     def _evict(self, windows: dict[str, _Window], now: float) -> None:
         for _ in range(_EXPIRED_AT_ONCE):
@@ -152,6 +172,7 @@ _LIMIT, _REMAINING, _RESET = (
     istr("X-RateLimit-Reset"),
 )
 _SLOT = web.RequestKey("slot", str)
+_STORE_SLOT = web.RequestKey("store_slot", ExitStack)
 
 # multidict's istr is looked up without case folding each time.
 _CREDENTIALS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Hub-Signature-256"), istr("X-Hub-Signature"))
@@ -193,6 +214,7 @@ class RateLimiter:
         self._counters = counters
         self._limit_of = limit_of
         self._requests = ConcurrencyLimiter(settings.address_requests)
+        self._longest = settings.request_timeout + MINUTE
 
     def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count a request that runs, until `end_request`; reject it if its client address has too many."""
@@ -219,6 +241,31 @@ class RateLimiter:
         slot = request.pop(_SLOT, None)
         if slot is not None:
             self._requests.end(slot)
+        store_slot = request.pop(_STORE_SLOT, None)
+        if store_slot is not None:
+            store_slot.close()
+
+    async def begin_for_store(self, request: web.Request, store: Store) -> None:
+        """Count a request against the limits of its store until `end_request`; for stores with limits."""
+        slot = request[_STORE_SLOT] = ExitStack()
+        await self.count_store(store, slot)
+
+    async def count_store(self, store: Store, slot: ExitStack) -> None:
+        """Count a request or an operation against the limits of its store, as one that runs until the slot is closed."""
+        limits, key = store.limits, f"store:{store.id}"
+        if (limit := limits.get("requests_per_minute")) is not None:
+            state = await self._counters.hit(key, limit)
+            if not state.allowed:
+                LIMITED.add("store_requests")
+                wait = max(1, math.ceil(state.reset_at - time.time()))
+                raise RateLimited(f"more than {limit} requests a minute of this store", retry_after=wait)
+        if (limit := limits.get("concurrent_requests")) is None:
+            return
+        token = await self._counters.begin(key, limit, self._longest)
+        if token is None:
+            LIMITED.add("store_concurrent_requests")
+            raise RateLimited(f"more than {limit} concurrent requests of this store", retry_after=1)
+        slot.callback(self._counters.end, key, token)
 
     async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count the request against its client address, before any other check."""

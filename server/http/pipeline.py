@@ -1,7 +1,7 @@
 """Process each request in the order of docs/reference/shared.md#order-of-checks.
 
     request id → access log → errors → connections and rate of the address → [OPTIONS, unknown route, method] → concurrent requests
-    → time-out → store → credential → caller's rate limit → handler → compression
+    → time-out → store → credential → limits of caller and store → handler → compression
 
 This is one function because a middleware per step would cost a coroutine each and hide the order.
 """
@@ -146,6 +146,8 @@ def pipeline(
                 request[SCOPE] = scope
                 activate(scope)  # aiohttp runs each request in a task of its own
                 await limiter.count_caller(request, family, scope)
+                if scope.store.limits and policy.credential is not Credential.SIGNATURE:
+                    await limiter.begin_for_store(request, scope.store)
                 primary_only.set(method not in _SAFE_METHODS and family.name != "graphql")
                 return await respond(request, handler, policy, scope)
         except Unauthenticated:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from contextlib import suppress
 from contextvars import Context
+from uuid import uuid4
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -43,6 +44,18 @@ if left < 0 then
 end
 return {tonumber(redis.call('GET', KEYS[1]) or '0') + 1, left}
 """
+# Scores are the times at which what a process no longer ends, because it was killed, expires.
+_BEGIN = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then
+    return 0
+end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+"""
 # Raised while Redis can't count: unreachable, timed out, out of memory, loading, or a replica.
 UNAVAILABLE = (RedisError, OSError, TimeoutError)
 
@@ -64,6 +77,8 @@ class SharedCounters:
         )
         self._hit = self._redis.register_script(_HIT)
         self._peek = self._redis.register_script(_PEEK)
+        self._begin = self._redis.register_script(_BEGIN)
+        self._ending: set[asyncio.Task[None]] = set()
         self._fallback = fallback or ProcessCounters()
         self._recheck_task: asyncio.Task[None] | None = None
 
@@ -108,6 +123,31 @@ class SharedCounters:
             except UNAVAILABLE as error:
                 self._fall_back(error)
         return await self._fallback.peek(key, limit, window)
+
+    async def begin(self, key: str, limit: int, seconds: float) -> str | None:
+        """Count what runs until `end` is called with the result, and at most for so long; None when so much runs already."""
+        if self._recheck_task is None:
+            token = uuid4().hex
+            try:
+                begun = await self._begin(keys=[f"{PREFIX}:running:{key}"], args=[limit, int(seconds * 1_000), token])
+            except UNAVAILABLE as error:
+                self._fall_back(error)
+            else:
+                return token if begun else None
+        return await self._fallback.begin(key, limit, seconds)
+
+    def end(self, key: str, token: str) -> None:
+        """Count it no longer; what Redis counts of it while it is unavailable expires."""
+        if not token:
+            self._fallback.end(key, token)
+            return
+        task = asyncio.get_running_loop().create_task(self._end(key, token), context=Context())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end(self, key: str, token: str) -> None:
+        with suppress(*UNAVAILABLE):
+            await self._redis.zrem(f"{PREFIX}:running:{key}", token)
 
     async def _count(self, script: AsyncScript, key: str, limit: int, window: float) -> RateLimitState:
         length = int(window * 1_000)

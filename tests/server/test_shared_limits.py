@@ -115,6 +115,27 @@ async def test_keys_and_windows_are_counted_separately_and_expire(redis: RedisSe
         assert all([0 < await client.pttl(key) <= 60_000 for key in keys])
 
 
+async def test_what_runs_is_counted_in_all_processes_until_it_ends_or_expires(redis: RedisServer) -> None:
+    async with counting(redis.url) as one, counting(redis.url) as other:
+        first = await one.begin("store", 2, 60.0)
+        assert first
+        assert await other.begin("store", 2, 0.2)
+        assert await one.begin("store", 2, 60.0) is None
+        assert await one.begin("other", 2, 60.0)
+        one.end("store", first)
+        async with asyncio.timeout(10):
+            while (third := await other.begin("store", 2, 60.0)) is None:
+                await asyncio.sleep(0.02)
+        async with asyncio.timeout(10):  # that of a process that was killed
+            while await one.begin("store", 2, 60.0) is None:
+                await asyncio.sleep(0.02)
+        redis.kill()
+        assert [await one.begin("store", 1, 60.0) for _ in range(2)] == ["", None]
+        one.end("store", "")
+        assert await one.begin("store", 1, 60.0) == ""
+        one.end("store", third)  # Redis isn't there: it expires
+
+
 async def test_a_count_without_expiry_gets_a_new_one(redis: RedisServer) -> None:
     async with counting(redis.url) as counters, Redis.from_url(redis.url) as client:
         await client.set(f"{PREFIX}:60000:k", 5)
