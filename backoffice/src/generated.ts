@@ -257,6 +257,14 @@ export type StoreStatus =
   /** In maintenance. */
   | 'M';
 
+export type OfficeEventsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+  types: Array<string> | string;
+}>;
+
+
+export type OfficeEventsSubscription = { events: { event: string, cursor: string, subject_id: string, order: { id: string, number: number } | null } };
+
 export type OfficeLineFragment = { id: string, position: number, product_id: string | null, name: string, sku: string, quantity: number, shipped_quantity: number, price_cents: number, total_cents: number, extra: unknown, options: Array<{ option_id: string, name: string, variant_id: string | null, value: string }> };
 
 export type OfficeAddressFragment = { firstname: string, lastname: string, street: string, number: string, complement: string, district: string, city: string, state: string, country: string, zipcode: string, phone: string };
@@ -405,6 +413,7 @@ export class TypedDocumentString<TResult, TVariables>
 export const OfficeLineFragmentDoc = new TypedDocumentString(` fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } `, {"fragmentName":"OfficeLine"}) as unknown as TypedDocumentString<OfficeLineFragment, unknown>;
 export const OfficeAddressFragmentDoc = new TypedDocumentString(` fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } `, {"fragmentName":"OfficeAddress"}) as unknown as TypedDocumentString<OfficeAddressFragment, unknown>;
 export const OfficeFailureFragmentDoc = new TypedDocumentString(` fragment OfficeFailure on PaymentFailure { code message } `, {"fragmentName":"OfficeFailure"}) as unknown as TypedDocumentString<OfficeFailureFragment, unknown>;
+export const OfficeEventsDocument = new TypedDocumentString(` subscription OfficeEvents($after: String, $types: [String!]!) { events(after: $after, types: $types) { event cursor subject_id order { id number } } } `) as unknown as TypedDocumentString<OfficeEventsSubscription, OfficeEventsSubscriptionVariables>;
 export const OfficeOrderDocument = new TypedDocumentString(` query OfficeOrder($id: ID!) { order(id: $id) { id number status currency subtotal_cents discount_cents shipping_cents surcharge_cents tax_cents total_cents refunded_cents payment_status coupon_code points_spent points_cents delivery_time notes details origin created_at updated_at customer { id name email phone } items { ...OfficeLine } billing_address { ...OfficeAddress } shipping_address { ...OfficeAddress } payment_method { name } shipping_method { id name } history { at from_status to_status forced reason actor_kind user { name email } } payments { id number kind status installments amount_cents paid_cents refunded_cents currency gateway expires_at created_at paid_at card { brand last_four } failure { ...OfficeFailure } refunds { id amount_cents status created_at failure { ...OfficeFailure } } } shipments { id status carrier tracking_number shipping_name comments label_url created_at lines { quantity line { id name } } tracking_events { occurred_at description location } } fiscal_data { nota_fiscal chave_nota chave_nota_valid link_nota pdf_nota codigo_pedido_erp } } } fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } fragment OfficeFailure on PaymentFailure { code message }`) as unknown as TypedDocumentString<OfficeOrderQuery, OfficeOrderQueryVariables>;
 export const OfficeOrderUpdateDocument = new TypedDocumentString(` mutation OfficeOrderUpdate($id: ID!, $input: OrderInput!) { order_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeOrderUpdateMutation, OfficeOrderUpdateMutationVariables>;
 export const OfficeOrderStatusDocument = new TypedDocumentString(` mutation OfficeOrderStatus($id: ID!, $status: OrderStatus!, $reason: String!, $restock: Boolean!, $tracking_code: String, $carrier: String) { order_set_status( id: $id status: $status reason: $reason restock: $restock tracking_code: $tracking_code carrier: $carrier ) { id } } `) as unknown as TypedDocumentString<OfficeOrderStatusMutation, OfficeOrderStatusMutationVariables>;

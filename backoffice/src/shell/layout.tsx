@@ -10,7 +10,7 @@ import Typography from "@mui/material/Typography";
 import useMediaQuery from "@mui/material/useMediaQuery";
 import { type CoreLayoutProps, useTranslate } from "ra-core";
 import { Notification } from "ra-ui-materialui";
-import { Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
 import { Link, useLocation } from "react-router-dom";
 import { AccountMenu } from "./account-menu";
@@ -20,6 +20,7 @@ import { Problem } from "./problem";
 import { Waiting } from "./waiting";
 
 const MENU_WIDTH = 248;
+const Live = lazy(() => import("../live/live"));
 
 export function Layout({ children }: CoreLayoutProps) {
   const translate = useTranslate();
@@ -59,6 +60,7 @@ export function Layout({ children }: CoreLayoutProps) {
           <Suspense fallback={<Waiting />}>{children}</Suspense>
         </ErrorBoundary>
       </Box>
+      <Suspense><Live /></Suspense>
       <Notification anchorOrigin={{ vertical: "top", horizontal: "center" }} />
     </Box>
   );
