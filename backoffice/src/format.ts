@@ -56,9 +56,3 @@ export function fromLocal(text: string): string {
   const offset = asUtc - Date.parse(`${toLocal(new Date(asUtc).toISOString())}Z`);
   return new Date(asUtc + offset).toISOString();
 }
-
-// The first moment of the store's present day, some days ago.
-export function startOfDay(daysAgo = 0): string {
-  const today = toLocal(new Date(Date.now() - daysAgo * 86_400_000).toISOString()).slice(0, 10);
-  return fromLocal(`${today}T00:00`);
-}
