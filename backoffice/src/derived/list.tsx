@@ -1,6 +1,6 @@
 // The list of any entity: columns, filters and sorts from its description. A phone shows a card of each record.
 import useMediaQuery from "@mui/material/useMediaQuery";
-import { useResourceContext, useTranslate } from "ra-core";
+import { type RaRecord, useResourceContext, useTranslate } from "ra-core";
 import { CreateButton, DataTable, FilterButton, List, Pagination, SimpleList, TopToolbar } from "ra-ui-materialui";
 import type { ReactNode } from "react";
 import { mayAct } from "../data/permissions";
@@ -12,6 +12,7 @@ import type { Entity, Field } from "../entities/types";
 import { entityName, fieldName } from "../texts";
 import { Page } from "../shell/page";
 import { filterInputs } from "./filters";
+import { SelectedRecords, SelectRecord } from "./selection";
 import { Value } from "./value";
 
 export default function DerivedList() {
@@ -21,15 +22,19 @@ export default function DerivedList() {
 
 interface Props {
   entity: Entity;
-  // What stands above the table.
+  // What stands beside the title, and above the table.
+  actions?: ReactNode;
   children?: ReactNode;
+  // What is done with all records that are chosen.
+  bulkActions?: ReactNode;
 }
 
-export function EntityList({ entity, children }: Props) {
+export function EntityList({ entity, actions, children, bulkActions }: Props) {
   const isNarrow = useMediaQuery("(max-width: 700px)");
   const columns = columnsOf(entity);
+  const isSelectable = bulkActions !== undefined;
   return (
-    <Page title={entityName(entity.name)}>
+    <Page title={entityName(entity.name)} actions={actions}>
       {children}
       <List
         title={false}
@@ -42,7 +47,8 @@ export function EntityList({ entity, children }: Props) {
         queryOptions={{ meta: { columns: true } }}
         empty={false}
       >
-        {isNarrow ? <Cards columns={columns} /> : <Table entity={entity} columns={columns} />}
+        {bulkActions && <SelectedRecords>{bulkActions}</SelectedRecords>}
+        {isNarrow ? <Cards entity={entity} columns={columns} isSelectable={isSelectable} /> : <Table entity={entity} columns={columns} isSelectable={isSelectable} />}
       </List>
     </Page>
   );
@@ -62,9 +68,17 @@ function Actions({ entity }: { entity: Entity }) {
   );
 }
 
-function Table({ entity, columns }: { entity: Entity; columns: Field[] }) {
+interface RowsProps {
+  entity: Entity;
+  columns: Field[];
+  isSelectable: boolean;
+}
+
+function Table({ entity, columns, isSelectable }: RowsProps) {
+  const translate = useTranslate();
   return (
     <DataTable bulkActionButtons={false} rowClick="edit" size="small">
+      {isSelectable && <DataTable.Col source="id" label={translate("list.select")} disableSort render={(record: RaRecord) => <SelectRecord record={record} label={String(record[entity.label])} />} />}
       {columns.map((field) => {
         const sort = sortOf(entity, field.name);
         const isNumber = field.kind === "integer" || field.kind === "number";
@@ -88,15 +102,16 @@ function Cell({ field, record }: { field: Field; record: Values }) {
   return <Value field={field} value={record[field.name]} {...currency} />;
 }
 
-function Cards({ columns }: { columns: Field[] }) {
+function Cards({ entity, columns, isSelectable }: RowsProps) {
   const translate = useTranslate();
-  const picture = columns.find((field) => field.kind === "object");
+  const picture = columns.find((field) => field.members?.some((member) => member.name === "url"));
   const [first, second, ...others] = columns.filter((field) => field !== picture);
   const show = (record: Values, fields: (Field | undefined)[]) =>
     fields.map((field) => field && <Value key={field.name} field={{ ...field, ...(field.kind === "record" ? { entity: "" } : {}) }} value={record[field.name]} />);
   return (
     <SimpleList
       rowClick="edit"
+      rightIcon={isSelectable ? (record: RaRecord) => <SelectRecord record={record} label={String(record[entity.label])} /> : undefined}
       leftAvatar={picture ? (record: Values) => <Value field={picture} value={record[picture.name]} /> : undefined}
       primaryText={(record: Values) => show(record, [first])[0] ?? translate("ra.action.show")}
       secondaryText={(record: Values) => (

@@ -8,7 +8,7 @@ interface EntityPages {
 }
 
 export const PAGES: Readonly<Record<string, EntityPages>> = {
-  order: { edit: lazy(() => import("./orders/page")) },
+  order: { list: lazy(() => import("./orders/list")), edit: lazy(() => import("./orders/page")) },
 };
 
 // Pages that belong to no entity: <Route path="…" element={…} />.

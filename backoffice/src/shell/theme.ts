@@ -30,6 +30,7 @@ export const theme = createTheme({
     MuiTextField: { defaultProps: { variant: "outlined", size: "small" } },
     MuiFormControl: { defaultProps: { variant: "outlined", size: "small" } },
     RaFilterFormInput: { styleOverrides: { root: { alignItems: "center", "& .MuiFormControl-root": { margin: "4px 0" } } } },
+    MuiToggleButton: { styleOverrides: { root: { color: "#55605e", textTransform: "none", minHeight: 40 } } },
     MuiTableCell: { styleOverrides: { head: { fontWeight: 600, color: "#55605e", whiteSpace: "nowrap" } } },
     // The outline shows the focus; a ripple that pulses for as long would never come to rest.
     MuiButtonBase: { defaultProps: { disableRipple: true }, styleOverrides: { root: { "&.Mui-focusVisible": { outline: "3px solid #1f5a8a", outlineOffset: 2 } } } },

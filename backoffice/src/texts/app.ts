@@ -51,6 +51,7 @@ export const APP: Texts = {
   "action.sure": ["%{name}?", "%{name}?"],
   "related.none": ["Nada ainda.", "Nothing yet."],
   "related.all": ["Ver todos (%{smart_count})", "Show all (%{smart_count})"],
+  "list.select": ["Selecionar", "Select"],
   "list.all": ["Todos", "All"],
   "list.from": ["de", "from"],
   "list.before": ["antes de", "before"],

@@ -24,9 +24,12 @@ export function useChange(): (change: () => Promise<unknown>) => Promise<void> {
   const client = useQueryClient();
   const notify = useNotify();
   return async (change) => {
-    await change();
-    notify("order.saved", { type: "success" });
-    await client.invalidateQueries({ queryKey: ["order"] });
+    try {
+      await change();
+      notify("order.saved", { type: "success" });
+    } finally {
+      await client.invalidateQueries({ queryKey: ["order"] });
+    }
   };
 }
 
