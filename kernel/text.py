@@ -93,6 +93,11 @@ def fold(text: str) -> str:
     return _MARKS.sub("", unicodedata.normalize("NFKD", text)).translate(_FOLDING)
 
 
+def lower_ascii(text: str) -> str:
+    """Lower the case of A-Z alone, as `lower(x COLLATE "C")`."""
+    return text.translate(_ASCII_LOWER)
+
+
 def fold_sql(expression: str) -> str:
     """Return the SQL expression that folds `expression` (trusted SQL, such as `$1`) exactly as `fold` does.
 

@@ -18,6 +18,7 @@ from domain.content.language_variables import (
 from domain.content.languages import LANGUAGE_RECORDS
 from domain.content.pages import PAGE_RECORDS
 from domain.content.read import LANGUAGE_VARIABLES, LANGUAGES
+from domain.content.redirects import REDIRECT_RECORDS
 from kernel.errors import NotFound
 from models.reading import row_reads
 from models.reading.queries import Condition, by_id
@@ -38,6 +39,7 @@ from schema.types.content import (
     PageInput,
     PageObject,
 )
+from schema.types.redirects import RedirectInput, RedirectObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 
@@ -119,6 +121,7 @@ QUERIES = (
     build_entity_queries(LanguageObject),
     build_entity_queries(PageObject),
     build_entity_queries(BlockObject),
+    build_entity_queries(RedirectObject),
 )
 MUTATIONS = (
     LanguageVariableMutations,
@@ -141,4 +144,5 @@ MUTATIONS = (
         delete_description="Delete a page; its subpages move to its parent.",
     ),
     build_entity_mutations(BlockObject, BlockInput, BLOCK_RECORDS, _WRITE),
+    build_entity_mutations(RedirectObject, RedirectInput, REDIRECT_RECORDS, _WRITE),
 )

@@ -18,7 +18,6 @@ from strawberry import Info
 
 from auth.access import Access
 from kernel.errors import ValidationFailed
-from kernel.fields import MAX_NAME
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters
 from models.reading import row_reads
@@ -40,6 +39,7 @@ _PAGE_ARGUMENTS: Mapping[str, Any] = {
     "before": (Optional[str], None),  # noqa: UP045
 }
 
+_MAX_KEY = 2_048
 # The argument with the size of a list.
 _SIZES = {"list": "limit", "page": "per_page"}
 
@@ -82,8 +82,7 @@ class ConnectionRequest:
 class EntityQuery:
     """Marks a root field as a read of an entity; `kind` is `one`, `list`, `page` or `connection`.
 
-    `type_` is the class of its records, `narrowed` a condition for all of its lists. Records of an entity with the filter `slug`, which is
-    unique in the store, are found by id or slug.
+    `type_` is the class of its records, `narrowed` a condition for all of its lists.
     """
 
     kind: str
@@ -96,14 +95,15 @@ class EntityQuery:
     def requested(self, values: Mapping[str, Any]) -> Condition | None:
         """Return the condition for the requested record; None for what no record can have.
 
-        Raise `ValidationFailed` unless exactly one of id and slug is given.
+        Raise `ValidationFailed` unless exactly one of the id and the other key is given.
         """
-        id_, slug = values.get("id"), values.get("slug")
-        if (id_ is None) is (slug is None):
-            raise ValidationFailed("expected exactly one of id and slug", field="id", code="required")
-        if slug is not None:
-            is_slug = len(slug) <= MAX_NAME and not has_forbidden_characters(slug)
-            return None if not is_slug else Condition("t.slug = {}", (slug,))
+        id_ = values.get("id")
+        name, condition = self.entity.text_key or ("", by_id)
+        text = values.get(name)
+        if (id_ is None) is (text is None):
+            raise ValidationFailed(f"expected exactly one of id and {name}", field="id", code="required")
+        if text is not None:
+            return None if len(text) > _MAX_KEY or has_forbidden_characters(text) else condition(text)
         reference = parse_id(id_, numeric=self.entity.has_numeric_ids)
         return None if reference is None else by_id(reference)
 
@@ -215,13 +215,13 @@ def build_entity_queries(
 
 
 def _one_arguments(entity: Entity) -> dict[str, Any]:
-    if "slug" not in entity.filters:
+    if entity.text_key is None:
         return {"id": (ID, Parameter.empty)}
-    return {"id": (Optional[ID], None), "slug": (Optional[str], None)}  # noqa: UP045
+    return {"id": (Optional[ID], None), entity.text_key[0]: (Optional[str], None)}  # noqa: UP045
 
 
 def _identified_by(entity: Entity) -> str:
-    return "ID or slug, exactly one of them" if "slug" in entity.filters else "ID"
+    return "ID" if entity.text_key is None else f"ID or {entity.text_key[0]}, exactly one of them"
 
 
 def _with_signature(resolver: Any, result: Any, arguments: Mapping[str, Any]) -> Any:

@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from auth.storefront_keys import derived_storefront_key
+from domain.content.redirects import SEGMENTS, find_target
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
@@ -34,7 +35,7 @@ from server.operations.store_admin import system_scope
 KEY_NAME = "example storefront"
 # The paths of examples/storefront/src/main.tsx.
 PATHS = (
-    *(f"/{kind}/{{slug}}" for kind in ("categoria", "vendedor", "produto", "pagina")),
+    *(f"/{kind}/{{slug:.+}}" for kind in SEGMENTS.values()),
     "/busca",
     "/carrinho",
     "/finalizar",
@@ -80,6 +81,10 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
         primary = await store_resolver.primary_host(host)
         if primary is not None:
             raise _redirection(request, settings, primary)
+        if status == 404 or "slug" in request.match_info:
+            await _follow_redirect(request, store)
+        if status == 404 and "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
+            raise web.HTTPNotFound
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:
             return web.Response(status=503, text=NOT_BUILT)
@@ -99,20 +104,32 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
         app.router.register_resource(_unknown_paths(taken, functools.partial(shop, status=404)))
 
 
+async def _follow_redirect(request: web.Request, store: Store) -> None:
+    """Answer the path with a redirect if the store has one."""
+    scope = system_scope(store)
+    with active_scope(scope):
+        target = await find_target(scope, request.rel_url.raw_path)
+    if target is not None:
+        query = f"?{request.rel_url.raw_query_string}" if request.rel_url.raw_query_string and "?" not in target else ""
+        location = quote(target, safe="/:?#[]@!$&'()*+,;=%~") + query
+        raise web.HTTPMovedPermanently(location, headers={hdrs.CACHE_CONTROL: "public, max-age=3600"})
+
+
 class _UnknownPaths(web.DynamicResource):
-    """Paths that are unknown to programs and to other methods than those of its routes: 404 as everywhere, not 405."""
+    """Paths that are unknown to other methods than those of its routes: 404 as everywhere, not 405."""
 
     async def resolve(self, request: web.Request) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
-        if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
-            return None, set()
         match, _ = await super().resolve(request)
         return match, set()
 
 
 def _unknown_paths(taken: Iterable[str], not_found: Handler) -> web.DynamicResource:
-    """Return pages that nothing serves, which show the shop's 404 page: no files, and nothing below the first segment of a taken path."""
+    """Return pages that nothing serves, which redirects or the shop's 404 page answer, the latter only browsers.
+
+    They are nothing below the first segment of a taken path, and no files but pages of HTML.
+    """
     segments = "|".join(sorted({re.escape(path.split("/")[1]) for path in taken if path}))
-    resource = _UnknownPaths(f"/{{path:(?!(?:{segments})(?:/|$))[^.]*}}")
+    resource = _UnknownPaths(f"/{{path:(?!(?:{segments})(?:/|$))[^.]*(?:\\.html?)?/?}}")
     for method in (hdrs.METH_GET, hdrs.METH_HEAD):
         resource.add_route(method, not_found)
     return resource

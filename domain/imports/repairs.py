@@ -67,6 +67,9 @@ async def _repair_table(
     scope: Scope, source: str, table: ImportTable, pairs: Sequence[tuple[list[Row], list[Row]]]
 ) -> None:
     """Set references of rows that were there without them, and insert the rows that were left out: one side has fewer of them then."""
+    if table.keeps:
+        await add_missing_rows(scope, table, [row for _, now in pairs for row in now])
+        return
     grown = [pair for pair in pairs if len(pair[0]) < len(pair[1])]
     if grown:
         await add_missing_rows(scope, table, [row for before, now in grown for row in now if row not in before])

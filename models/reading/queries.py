@@ -90,6 +90,7 @@ class Entity:
     `listed`, where lists leave some of them out, returns the condition of those that they show.
     `base_condition` excludes deleted rows by default, of tables that have them; `default_sort` is by default the first of the sorts.
     `label` is its name in descriptions, where it isn't that of the GraphQL type. `has_numeric_ids`: the public id is the row's number.
+    `text_key` names what finds a record in place of its id, with its condition; by default the slug, where that is a filter.
     """
 
     table: str
@@ -101,11 +102,14 @@ class Entity:
     sorts: Mapping[str, Sort] = field(default_factory=dict)
     default_sort: str = ""
     has_numeric_ids: bool = False
+    text_key: tuple[str, Callable[[str], Condition]] | None = None
 
     def __post_init__(self) -> None:
-        """Set the base condition and the sort that have a default."""
+        """Set the base condition, the key and the sort that have a default."""
         if self.base_condition == NOT_DELETED and not has_column(self.table, "deleted_at"):
             object.__setattr__(self, "base_condition", "")
+        if self.text_key is None and "slug" in self.filters:
+            object.__setattr__(self, "text_key", ("slug", lambda slug: Condition("t.slug = {}", (slug,))))
         object.__setattr__(self, "default_sort", self.default_sort or next(iter(self.sorts), ""))
 
     @cached_property

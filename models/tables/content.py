@@ -58,6 +58,17 @@ class Block(SoftDeletable, table="blocks"):
     lang_code = fields.TextField()
 
 
+class Redirect(Timestamped, table="redirects"):
+    """A path that leads to a record at its present address, or to a link; exactly one of these is set."""
+
+    path = fields.TextField()
+    product = fields.ForeignKeyField("models.Product", null=True, related_name="redirects")
+    category = fields.ForeignKeyField("models.Category", null=True, related_name="redirects")
+    page = fields.ForeignKeyField("models.Page", null=True, related_name="redirects")
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="redirects")
+    link = fields.TextField(null=True)
+
+
 class Subscriber(SoftDeletable, table="subscribers"):
     """A newsletter subscriber. `status` is `A` or `D`."""
 

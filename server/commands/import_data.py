@@ -84,6 +84,12 @@ def _add_cscart(sources: Any) -> None:
     cscart.add_argument(
         "--since", metavar="TIME", type=_time, help="also bring what changed since: ISO 8601, or Unix seconds"
     )
+    cscart.add_argument(
+        "--redirects",
+        metavar="FILE",
+        type=Path,
+        help="write the store's redirects, those of the shop's addresses among them: a line `old new 301` for each",
+    )
     cscart.add_argument("--no-progress", action="store_true", help="show no progress bars")
     _add_wait(cscart)
     cscart.set_defaults(run=_one_at_a_time(_cscart))
@@ -174,6 +180,8 @@ async def _cscart(args: argparse.Namespace) -> int:
         else:
             async with HttpSource(args.url, args.email, _api_key(args.api_key), on_wait=print_wait) as source:
                 report = await fill(source, store)
+        if args.redirects is not None:
+            await _write_redirects(args.redirects, store)
     for line in report.lines():
         print_line(line)
     if report.stopped:
@@ -181,6 +189,17 @@ async def _cscart(args: argparse.Namespace) -> int:
     elif report.failures:
         print_error(f"{len(report.failures)} could not be brought; they are listed above")
     return 1 if report.stopped or report.failures else 0
+
+
+async def _write_redirects(file: Path, store: Store) -> None:
+    from kernel.scope import active_scope
+    from server.importers.cscart.addresses import redirect_lines
+    from server.operations.store_admin import system_scope
+
+    scope = system_scope(store)
+    with active_scope(scope), file.open("w", encoding="utf-8") as lines:
+        async for line in redirect_lines(scope):
+            print(line, file=lines)
 
 
 def _one_at_a_time(command: Command) -> Command:
@@ -218,6 +237,8 @@ def _check_source(args: argparse.Namespace) -> None:
         raise CommandError(f"{args.directory} has no saved answer of the shop; expected lists such as products.json")
     if args.url is not None and not (args.email and args.api_key):
         raise CommandError("--url needs --email and --api-key")
+    if args.redirects is not None and args.dry_run:
+        raise CommandError("--redirects lists what an import has written; leave out --dry-run")
 
 
 def _api_key(argument: str) -> str:

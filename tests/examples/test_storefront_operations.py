@@ -86,7 +86,7 @@ def test_every_operation_is_used(documents: list[DocumentNode]) -> None:
 def test_the_server_knows_the_paths_of_the_example() -> None:
     main = (EXAMPLE.sources / "src" / "main.tsx").read_text(encoding="utf-8")
     patterns = re.findall(r"^  \[/\^(\S+)\$/, ", main, re.MULTILINE)
-    paths = {pattern.replace("\\/", "/").replace("([^/]+)", "{slug}") for pattern in patterns}
+    paths = {pattern.replace("\\/", "/").replace("(.+)", "{slug:.+}") for pattern in patterns}
     assert paths == {"/", *PATHS}
 
 

@@ -32,7 +32,7 @@ from models.tables.catalog import (
     VariationGroupFeature,
     VariationGroupProduct,
 )
-from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
+from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Redirect, Subscriber
 from models.tables.credentials import AuditEntry, Session
 from models.tables.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.tables.ledger import LedgerEntry, Payout
@@ -256,6 +256,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         cart = await Cart.create(expires_at=scope.now + timedelta(days=1))
         customer_cart = await Cart.create(user_id=customer.id, expires_at=scope.now + timedelta(days=1))
         language_variable = await LanguageVariable.create(name="checkout", value="Comprar", lang_code="pt")
+        redirect = await Redirect.create(path="/antiga", product_id=product.id)
         status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
         content = await _create_content(product.id)
         setting = await find_setting(scope, "legacy_lists")
@@ -320,6 +321,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "cart": cart,
         "customer_cart": customer_cart,
         "language_variable": language_variable,
+        "redirect": redirect,
         "status": status,
         **content,
         "audit_entry": audit_entry,

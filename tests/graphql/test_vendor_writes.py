@@ -39,6 +39,7 @@ SIDE_EFFECTS = {
     "outbox_events",
     "event_sequences",
     "mails",
+    "redirects",  # the former address of a record whose slug changes
     "order_mails",
     "sessions",
     "legacy_tokens",

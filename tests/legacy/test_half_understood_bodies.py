@@ -212,7 +212,11 @@ REFUSALS = (400, 422)
 NORMALIZED: Mapping[str, Callable[[str], str]] = {
     "users.phone": lambda text: re.sub("[^0-9]", "", text),
     **{
-        f"{path}.seo_name": lambda text: re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+        f"{path}.seo_name": lambda text: (
+            text
+            if re.fullmatch("[a-z0-9]+([-_./][a-z0-9]+)*", text)
+            else re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+        )
         for path in ("products", "categories", "pages", "stores")
     },
 }

@@ -96,7 +96,7 @@ async def test_every_path_is_the_same_page_for_get_and_head_and_304_for_who_has_
 ) -> None:
     _, headers, page = await get(everywhere, sample.host)
     for path in example_storefront.PATHS:
-        assert (await get(everywhere, sample.host, path.replace("{slug}", "a-b")))[2] == page
+        assert (await get(everywhere, sample.host, path.replace("{slug:.+}", "a-b/c.html")))[2] == page
     status, head, body = await get(everywhere, sample.host, method="HEAD")
     assert (status, head["ETag"], body) == (200, headers["ETag"], "")
     status, _, body = await get(everywhere, sample.host, headers={"If-None-Match": headers["ETag"]})
@@ -109,7 +109,7 @@ async def test_an_unknown_path_of_a_store_is_the_shops_page_with_404(
 ) -> None:
     _, _, page = await get(everywhere, sample.host)
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-    for path in ("/nao-existe", "/categoria/a/b", "/carrinho/", "/caf%C3%A9", "/apis"):
+    for path in ("/nao-existe", "/conta/a/b", "/carrinho/", "/caf%C3%A9", "/apis"):
         status, _, body = await get(everywhere, sample.host, path, headers=browser)
         assert (status, body) == (404, page), path
         status, _, body = await get(everywhere, sample.host, path, method="HEAD", headers=browser)
@@ -215,3 +215,25 @@ async def test_a_store_in_maintenance_shows_its_message(everywhere: HttpClient, 
     status, headers, page = await get(everywhere, sample.host)
     assert (status, headers["Content-Type"]) == (503, "text/html; charset=utf-8")
     assert "Voltamos &lt;já&gt;." in page
+
+
+@needs_assets
+async def test_a_former_address_is_redirected_to_the_present_one(everywhere: HttpClient, sample: SampleStore) -> None:
+    product = await sample.add_product()
+    await sample.execute("update products set slug = 'caneca-nova' where id = $1", product.number)
+    await sample.execute(
+        "insert into redirects (tenant_id, public_id, path, product_id) values ($1, vitrine_uuid7(), '/moda/caneca', $2)",
+        sample.store.id,
+        product.number,
+    )
+    slug = await sample.value("select path from redirects where path like '/produto/%'")
+    for path in (slug, "/moda/caneca", "/moda/caneca.html", "/Moda/Caneca.html/", "/moda//caneca/"):
+        for method in ("GET", "HEAD"):
+            async with everywhere.request(
+                method, f"{path}?utm=a", headers={"Host": sample.host}, allow_redirects=False
+            ) as response:
+                shown = (response.status, response.headers.get("Location"))
+                assert shown == (301, "/produto/caneca-nova?utm=a"), (path, method)
+    assert (await get(everywhere, sample.host, "/produto/caneca-nova"))[0] == 200
+    await sample.execute("update products set status = 'D' where id = $1", product.number)
+    assert (await get(everywhere, sample.host, "/moda/caneca"))[0] == 404, "a disabled product is not shown"

@@ -34,12 +34,12 @@ const account = () => import("./pages/account");
 
 const ROUTES: [pattern: RegExp, page: Page][] = [
   [/^\/$/, Home],
-  [/^\/categoria\/([^/]+)$/, Category],
-  [/^\/vendedor\/([^/]+)$/, Vendor],
-  [/^\/produto\/([^/]+)$/, Product],
+  [/^\/categoria\/(.+)$/, Category],
+  [/^\/vendedor\/(.+)$/, Vendor],
+  [/^\/produto\/(.+)$/, Product],
   [/^\/busca$/, Search],
   [/^\/carrinho$/, Cart],
-  [/^\/pagina\/([^/]+)$/, Content],
+  [/^\/pagina\/(.+)$/, Content],
   [/^\/finalizar$/, lazy(() => import("./pages/checkout"), "Checkout")],
   [/^\/pedido$/, lazy(() => import("./pages/order"), "Order")],
   [/^\/entrar$/, lazy(session, "SignIn")],

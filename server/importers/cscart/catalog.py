@@ -33,6 +33,7 @@ from models.tables.catalog import (
     ProductImage,
 )
 from models.tables.taxes import ProductTax
+from server.importers.cscart.addresses import former_addresses, redirect_rows
 from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
     NotBrought,
@@ -56,7 +57,7 @@ from server.importers.cscart.values import (
 
 # --- Categories ------------------------------------------------------------------------------------------------------------------
 
-CATEGORY = ImportKind("category", ImportTable(Category, without=("slug", *IMAGE_COLUMNS)))
+CATEGORY = ImportKind("category", ImportTable(Category, without=IMAGE_COLUMNS), former_addresses("categories"))
 _MAX_PATH = 500
 
 
@@ -68,9 +69,10 @@ def convert_category(context: Context, record: Record) -> Rows:
         "position": position(record),
         "status": text(record, "status", "A"),
         "description": text(record, "description"),
+        "slug": text(record, "seo_name"),
         **{name: text(record, name) for name in SEO_FIELDS},
     }
-    columns = context.columns(CATEGORY_FIELDS, values, droppable=tuple(SEO_FIELDS))
+    columns = context.columns(CATEGORY_FIELDS, values, droppable=("slug", *SEO_FIELDS))
     parent = context.required(record, "parent_id", "categories") if number(record, "parent_id") else None
     path = str(category) if parent is None else f"{context.category_paths[parent]}/{category}"
     if len(path) > _MAX_PATH:
@@ -84,7 +86,7 @@ def convert_category(context: Context, record: Record) -> Rows:
         "vendor_id": context.optional(record, "company_id", "vendors"),
         **context.times(moment(record, "timestamp")),
     }
-    return {"categories": [row]}
+    return {"categories": [row], "redirects": redirect_rows(context, "categories", category, record, parent=parent)}
 
 
 # --- Features --------------------------------------------------------------------------------------------------------------------
@@ -154,6 +156,7 @@ PRODUCT = ImportKind(
     ImportTable(ProductCategory, owner="product_id"),
     ImportTable(ProductImage, owner="product_id", numbers=PartNumbers.PREFERRED),
     ImportTable(ProductTax, owner="product_id"),
+    former_addresses("products"),
     ImportTable(FeatureValue, owner="product_id"),
     ImportTable(
         FeatureValueVariant,
@@ -221,6 +224,9 @@ def convert_product(context: Context, record: Record) -> Rows:
         ],
         "product_images": _images(context, product, record),
         "product_taxes": [{"product_id": product, "tax_id": tax} for tax in taxes],
+        "redirects": redirect_rows(
+            context, "products", product, record, parent=_main_category(record), of="categories"
+        ),
         **_feature_values(context, product, record),
     }
 
@@ -255,9 +261,13 @@ def _box(context: Context, record: Record) -> Row:
 
 def _categories(context: Context, record: Record) -> list[int]:
     """Return the product's categories, the main one first."""
-    main = [number(record, "main_category")] if number(record, "main_category") else []
-    categories = [category for category in (*main, *numbers(record, "category_ids")) if category is not None]
+    categories = [category for category in (_main_category(record), *numbers(record, "category_ids")) if category]
     return context.present(list(dict.fromkeys(categories)), "category", "categories")
+
+
+def _main_category(record: Record) -> int | None:
+    """Return the main category at the source, here or not."""
+    return number(record, "main_category") or next(iter(numbers(record, "category_ids")), None)
 
 
 def _images(context: Context, product: int, record: Record) -> list[Row]:

@@ -13,6 +13,7 @@ from kernel.product_fields import SEO_FIELDS
 from models.tables.content import Language, Page
 from models.tables.marketplace import DiscussionPost, DiscussionThread
 from models.tables.orders import Status
+from server.importers.cscart.addresses import former_addresses, redirect_rows
 from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
     NotBrought,
@@ -80,7 +81,7 @@ def convert_status(context: Context, record: Record) -> Rows:
 
 # --- Pages -----------------------------------------------------------------------------------------------------------------------
 
-PAGE = ImportKind("page", ImportTable(Page, without=("slug", *IMAGE_COLUMNS)))
+PAGE = ImportKind("page", ImportTable(Page, without=IMAGE_COLUMNS), former_addresses("pages"))
 
 
 def convert_page(context: Context, record: Record) -> Rows:
@@ -90,18 +91,21 @@ def convert_page(context: Context, record: Record) -> Rows:
         "type": text(record, "page_type", "T"),
         "position": position(record),
         "status": "A" if text(record, "status", "A") == "A" else "D",
+        "slug": text(record, "seo_name"),
         **{name: text(record, name) for name in ("link", "description", *SEO_FIELDS)},
     }
-    columns = context.columns(PAGE_FIELDS, values, droppable=("link",))
+    columns = context.columns(PAGE_FIELDS, values, droppable=("link", "slug"))
+    page = own_number(record, "page_id")
+    parent = context.required(record, "parent_id", "pages") if number(record, "parent_id") else None
     row = {
-        "id": own_number(record, "page_id"),
+        "id": page,
         **columns,
-        "parent_id": context.required(record, "parent_id", "pages") if number(record, "parent_id") else None,
+        "parent_id": parent,
         "vendor_id": context.optional(record, "company_id", "vendors"),
         "lang_code": context.language(record),
         **context.times(moment(record, "timestamp")),
     }
-    return {"pages": [row]}
+    return {"pages": [row], "redirects": redirect_rows(context, "pages", page, record, parent=parent)}
 
 
 # --- Discussions -----------------------------------------------------------------------------------------------------------------

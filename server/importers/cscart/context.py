@@ -26,7 +26,10 @@ IMAGE_COLUMNS = ("image_url", "image_alt", "media_id")
 
 @dataclass
 class Context:
-    """The state of one import; `entity` and `number` are the record being converted, `missing` what it refers to that is not here."""
+    """The state of one import; `entity` and `number` are the record being converted, `missing` what it refers to that is not here.
+
+    `names` are the names in addresses of categories and pages, with the parent of each.
+    """
 
     scope: Scope
     report: Report
@@ -38,6 +41,7 @@ class Context:
     languages: list[str] = field(default_factory=list)
     status_letters: dict[str, set[str]] = field(default_factory=dict)
     category_paths: dict[int, str] = field(default_factory=dict)
+    names: dict[str, dict[int, tuple[str, int | None]]] = field(default_factory=dict)
     features: dict[int, FeatureDefinition] = field(default_factory=dict)
     combinations: dict[str, int] = field(default_factory=dict)
     line_numbers: dict[str, int] = field(default_factory=dict)
@@ -67,6 +71,7 @@ class Context:
             known=self.known | {table: self.known[table] - gone[table] for table in tables},
             features=_without(self.features, gone.get("features")),
             category_paths=dict(self.category_paths),
+            names={table: _without(names, gone.get(table)) for table, names in self.names.items()},
             combinations=dict(self.combinations),
             option_ids=_without(self.option_ids, gone.get("options")),
             option_variant_ids=_without(self.option_variant_ids, gone.get("option_variants")),

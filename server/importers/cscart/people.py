@@ -13,6 +13,7 @@ from kernel.codes import MEMBERSHIP_STATUSES
 from kernel.product_fields import SEO_FIELDS
 from models.tables.marketplace import Vendor
 from models.tables.users import User, Usergroup, UsergroupMembership
+from server.importers.cscart.addresses import former_addresses, redirect_rows
 from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
     NotBrought,
@@ -65,7 +66,9 @@ def _privilege_names(value: object) -> list[Any]:
 # --- Vendors ---------------------------------------------------------------------------------------------------------------------
 
 VENDOR = ImportKind(
-    "vendor", ImportTable(Vendor, without=("slug", "first_commission", "first_commission_type", *IMAGE_COLUMNS))
+    "vendor",
+    ImportTable(Vendor, without=("first_commission", "first_commission_type", *IMAGE_COLUMNS)),
+    former_addresses("vendors"),
 )
 # Newer versions of Multi-Vendor suspend vendors.
 _SUSPENDED = {"S": "D"}
@@ -76,6 +79,7 @@ def convert_vendor(context: Context, record: Record) -> Rows:
     """Convert a vendor, or a storefront of CS-Cart."""
     values: dict[str, Any] = {
         "name": text(record, "company"),
+        "slug": text(record, "seo_name"),
         "status": _SUSPENDED.get(text(record, "status"), text(record, "status", "A")),
         "cnpj": text(record, "CNPJ") or None,
         "commission_type": text(record, "commission_type") or "P",
@@ -88,10 +92,14 @@ def convert_vendor(context: Context, record: Record) -> Rows:
         amount = cents(record, "commission")
         values["commission"] = f"{amount // 100}.{amount % 100:02d}" if amount >= 0 else "0.00"
     columns = context.columns(
-        VENDOR_FIELDS, values, droppable=("email", "url", "cnpj", "phone", "zipcode", "commission", *SEO_FIELDS)
+        VENDOR_FIELDS, values, droppable=("slug", "email", "url", "cnpj", "phone", "zipcode", "commission", *SEO_FIELDS)
     )
     times = context.times(moment(record, "timestamp"))
-    return {"vendors": [{"id": own_number(record, "company_id"), **columns, **times}]}
+    vendor = own_number(record, "company_id")
+    return {
+        "vendors": [{"id": vendor, **columns, **times}],
+        "redirects": redirect_rows(context, "vendors", vendor, record),
+    }
 
 
 def _vendor_shippings(value: object) -> dict[str, Any]:

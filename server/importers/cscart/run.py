@@ -46,6 +46,7 @@ from models.connection.database import (
     transaction,
     violated_constraint,
 )
+from server.importers.cscart.addresses import load_names
 from server.importers.cscart.comparison import Comparison
 from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.dry_run import EMAIL_USED, DryRun
@@ -316,6 +317,7 @@ class _Import:
         for row in await fetch(_STATUS_CODES, store_id):
             context.status_letters.setdefault(row["type"], set()).add(row["letter"])
         context.category_paths = {row["id"]: row["id_path"] for row in await fetch(_PATHS, store_id)}
+        await load_names(context)
         features = [row["id"] for row in await fetch(_FEATURES, store_id)]
         context.features = await load_definitions(context.scope, features)
 
