@@ -67,4 +67,6 @@ async def clerk(browser: Browser, demo_store: Store, address: str, width: Width)
     clerk = Clerk(page, demo_store, address, width)
     yield clerk
     assert page.complaints == []
-    assert [url for url in page.requests if not url.startswith((f"{address}/", "data:", "blob:"))] == []
+    assert [
+        url for url in page.requests if not url.startswith((f"{address}/", f"{clerk.address}/", "data:", "blob:"))
+    ] == []

@@ -115,11 +115,12 @@ export function nestedErrors(fields: Readonly<Record<string, string>>): Values {
   return root;
 }
 
+// The error has the record as it is now, for who has to choose.
 async function refuseChanged(entity: Entity, id: Id, previous: RaRecord | undefined): Promise<void> {
   if (!previous?.updated_at) return;
-  const now = await read(entity, id, "id updated_at");
+  const now = await read(entity, id, detailSelection(entity));
   if (now && now.updated_at !== previous.updated_at) {
-    throw new ServerError("changed_meanwhile", errorText("changed_meanwhile", "changed meanwhile"), 409);
+    throw new ServerError("changed_meanwhile", errorText("changed_meanwhile", "changed meanwhile"), 409, {}, { current: formRecord(entity, now) });
   }
 }
 

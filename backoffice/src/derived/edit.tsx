@@ -5,14 +5,16 @@ import { EditBase, type RaRecord, ShowBase, useDataProvider, useNotify, useRecor
 import { useState } from "react";
 import { useParams } from "react-router-dom";
 import { isRefused, mayAct } from "../data/permissions";
-import type { Values } from "../data/values";
+import type { FormRecord } from "../data/provider";
+import { typedValues, type Values } from "../data/values";
 import { useEntity } from "../entities/load";
 import type { Entity } from "../entities/types";
 import { ServerError } from "../graphql/errors";
 import { Page } from "../shell/page";
 import { entityName, fieldName } from "../texts";
 import { Actions } from "./actions";
-import { Conflict, EntityForm, useNotifyError } from "./form";
+import { Conflict } from "./conflict";
+import { EntityForm, useNotifyError } from "./form";
 import { RelatedLists } from "./related";
 import { Value } from "./value";
 
@@ -33,22 +35,29 @@ export function EntityEdit({ entity }: { entity: Entity }) {
   return <Editable entity={entity} />;
 }
 
+interface Saved {
+  id: RaRecord["id"];
+  data: Values;
+  previousData: FormRecord;
+}
+
 function Editable({ entity }: { entity: Entity }) {
   const notifyError = useNotifyError();
   const notify = useNotify();
   const refresh = useRefresh();
   const provider = useDataProvider();
-  const [conflict, setConflict] = useState<{ id: RaRecord["id"]; data: Values; previousData: RaRecord } | null>(null);
+  const [conflict, setConflict] = useState<(Saved & { current: FormRecord }) | null>(null);
 
   const onError = (error: unknown, variables?: unknown) => {
-    if (error instanceof ServerError && error.code === "changed_meanwhile") setConflict(variables as typeof conflict);
+    if (error instanceof ServerError && error.code === "changed_meanwhile") setConflict({ ...(variables as Saved), current: error.details.current as FormRecord });
     else notifyError(error);
   };
   const overwrite = async () => {
     if (!conflict) return;
+    const { current: _, ...saved } = conflict;
     setConflict(null);
     try {
-      await provider.update(entity.name, { ...conflict, meta: { overwrite: true } });
+      await provider.update(entity.name, { ...saved, meta: { overwrite: true } });
       notify("ra.notification.updated", { type: "success", messageArgs: { smart_count: 1 } });
       refresh();
     } catch (error) {
@@ -63,7 +72,12 @@ function Editable({ entity }: { entity: Entity }) {
   return (
     <EditBase mutationMode="pessimistic" redirect={false} mutationOptions={{ onError }}>
       <Record entity={entity} isEditable />
-      <Conflict isOpen={conflict !== null} onOverwrite={() => void overwrite()} onReload={reload} />
+      {conflict && (
+        <Conflict
+          fields={entity.update?.fields ?? []} before={conflict.previousData.input} mine={typedValues(entity.update?.fields ?? [], conflict.data.input as Values)} theirs={conflict.current.input}
+          onOverwrite={() => void overwrite()} onReload={reload} onClose={() => setConflict(null)}
+        />
+      )}
     </EditBase>
   );
 }

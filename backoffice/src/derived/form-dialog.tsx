@@ -8,8 +8,10 @@ import DialogTitle from "@mui/material/DialogTitle";
 import { Form, useTranslate } from "ra-core";
 import { type ReactNode, useId, useState } from "react";
 import { nestedErrors } from "../data/provider";
-import type { Values } from "../data/values";
+import { changedValues, type Values } from "../data/values";
+import type { Field } from "../entities/types";
 import { ServerError } from "../graphql/errors";
+import { BothValues } from "./conflict";
 
 interface Props {
   title: string;
@@ -18,21 +20,35 @@ interface Props {
   // Values by the names of the inputs, which are below `input`.
   values: Values;
   maxWidth?: "sm" | "md";
+  // The present values of the inputs named by fields, where another user may change them meanwhile.
+  fresh?: { fields: readonly Field[]; read: () => Promise<Values> };
   onSubmit: (input: Values) => Promise<void>;
   onClose: () => void;
   children: ReactNode;
 }
 
-export function FormDialog({ title, button = title, values, maxWidth = "sm", onSubmit, onClose, children }: Props) {
+export function FormDialog({ title, button = title, values, maxWidth = "sm", fresh, onSubmit, onClose, children }: Props) {
   const translate = useTranslate();
   const titleId = useId();
   const [refusal, setRefusal] = useState("");
   const [isRunning, setRunning] = useState(false);
   const [record] = useState({ id: "form", input: values });
+  const [before, setBefore] = useState(values);
+  const [conflict, setConflict] = useState<{ mine: Values; theirs: Values } | null>(null);
+
+  // Shows what another user changed meanwhile, once: the next attempt saves.
+  const isUnchanged = async (mine: Values) => {
+    const theirs = await fresh?.read();
+    if (!theirs || !Object.keys(changedValues(theirs, before)).length) return true;
+    setConflict({ mine, theirs });
+    setBefore(theirs);
+    return false;
+  };
 
   const submit = async ({ input = {} }: { input?: Values }) => {
     setRunning(true);
     try {
+      if (!(await isUnchanged(input))) return undefined;
       await onSubmit(input);
       onClose();
       return undefined;
@@ -49,6 +65,12 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", onS
       <Form record={record} onSubmit={(entered: { input?: Values }) => submit(entered)} sanitizeEmptyValues={false}>
         <DialogTitle id={titleId}>{title}</DialogTitle>
         <DialogContent sx={{ display: "grid", gap: 1, "&&": { pt: 1 }, gridTemplateColumns: "minmax(0, 1fr)" }}>
+          {conflict && fresh && (
+            <Alert severity="warning">
+              {translate("form.changed")} {translate("form.again")}
+              <BothValues fields={fresh.fields} before={record.input} {...conflict} />
+            </Alert>
+          )}
           {refusal && <Alert severity="error">{refusal}</Alert>}
           {children}
         </DialogContent>

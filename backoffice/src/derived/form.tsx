@@ -1,8 +1,4 @@
 // The form of any entity, for a new record and for one that is there.
-import Dialog from "@mui/material/Dialog";
-import DialogActions from "@mui/material/DialogActions";
-import DialogContent from "@mui/material/DialogContent";
-import Button from "@mui/material/Button";
 import Box from "@mui/material/Box";
 import { Form, useNotify, useTranslate } from "ra-core";
 import { DeleteButton, SaveButton, Toolbar } from "ra-ui-materialui";
@@ -55,24 +51,4 @@ export function useNotifyError(): (error: unknown) => void {
     const text = error instanceof Error ? error.message : translate("ra.notification.http_error");
     notify(fields.length ? `${text} (${fields.join(", ")})` : text, { type: "error" });
   };
-}
-
-interface ConflictProps {
-  isOpen: boolean;
-  onOverwrite: () => void;
-  onReload: () => void;
-}
-
-// Another user changed the record meanwhile: this one chooses the version that counts.
-export function Conflict({ isOpen, onOverwrite, onReload }: ConflictProps) {
-  const translate = useTranslate();
-  return (
-    <Dialog open={isOpen} onClose={onReload}>
-      <DialogContent>{translate("form.changed")}</DialogContent>
-      <DialogActions>
-        <Button onClick={onReload}>{translate("form.reload")}</Button>
-        <Button variant="contained" onClick={onOverwrite}>{translate("form.overwrite")}</Button>
-      </DialogActions>
-    </Dialog>
-  );
 }

@@ -2,7 +2,7 @@
 import { storeHeaders } from "../config";
 import type { TypedDocumentString } from "../generated";
 import { type GraphQLErrorBody, ServerError, toServerError } from "./errors";
-import { accessToken, forgetAccess } from "./session";
+import { accessToken, expire, forgetAccess } from "./session";
 
 type Values = Record<string, unknown>;
 
@@ -39,7 +39,9 @@ async function post(body: BodyInit, headers: Record<string, string>): Promise<Re
   if (response.status !== 401) return response;
   // The session may have been renewed elsewhere; if it has ended, this is the last attempt.
   forgetAccess();
-  return postOnce(body, headers);
+  const again = await postOnce(body, headers);
+  if (again.status === 401) expire();
+  return again;
 }
 
 async function postOnce(body: BodyInit, headers: Record<string, string>): Promise<Response> {

@@ -14,9 +14,11 @@ interface Access {
 let access: Access | null = null;
 let renewing: Promise<Access | null> | null = null;
 const channel = new BroadcastChannel("vitrine.session");
-const listeners = new Set<() => void>();
+// What ended a session: a sign-out here or in another tab, or the server, which refuses its token.
+export type Ending = "signed_out" | "expired";
+const listeners = new Set<(ending: Ending) => void>();
 
-channel.addEventListener("message", () => end());
+channel.addEventListener("message", () => end("signed_out"));
 
 export async function accessToken(): Promise<string | null> {
   if (access && access.expiresAt - Date.now() > MARGIN_MS) return access.token;
@@ -35,21 +37,26 @@ export async function begin(refreshToken: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await request("DELETE").catch(() => undefined);
   channel.postMessage("ended");
-  end();
+  end("signed_out");
+}
+
+// The server ended it: elsewhere, by a new password, or because its time is over.
+export function expire(): void {
+  end("expired");
 }
 
 export function forgetAccess(): void {
   access = null;
 }
 
-export function onEnd(listener: () => void): () => void {
+export function onEnd(listener: (ending: Ending) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-function end(): void {
+function end(ending: Ending): void {
   access = null;
-  for (const listener of listeners) listener();
+  for (const listener of listeners) listener(ending);
 }
 
 async function exchange(refreshToken?: string): Promise<Access | null> {

@@ -5,6 +5,8 @@ import Typography from "@mui/material/Typography";
 import type { FormEvent, ReactNode } from "react";
 import { config } from "../config";
 
+export const CARD_TITLE = "card-title";
+
 interface Props {
   title: string;
   onSubmit: () => void;
@@ -21,7 +23,7 @@ export function Card({ title, onSubmit, children }: Props) {
       <Paper component="form" onSubmit={submit} noValidate sx={{ p: { xs: 3, sm: 4 }, width: "100%", maxWidth: 400, display: "grid", gap: 2 }}>
         <Box>
           <Typography color="text.secondary" sx={{ fontWeight: 600 }}>{config.name}</Typography>
-          <Typography variant="h1">{title}</Typography>
+          <Typography id={CARD_TITLE} variant="h1">{title}</Typography>
         </Box>
         {children}
       </Paper>

@@ -1,8 +1,11 @@
-// Who is in front of the page: no store is chosen, nobody is signed in, or a user is.
+// Who is in front of the page: no store is chosen, nobody is signed in, or a user is. A session that the server ended is begun again above
+// the page, which keeps what was typed.
+import Dialog from "@mui/material/Dialog";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { config } from "../config";
-import { currentSession, forget, loadSession, type Session } from "../data/auth";
+import { currentSession, forget, forgetSession, loadSession, type Session } from "../data/auth";
 import { onEnd } from "../graphql/session";
+import { CARD_TITLE } from "./card";
 import { ChooseStore } from "./choose-store";
 import { SignIn } from "./sign-in";
 import { Waiting } from "./waiting";
@@ -11,23 +14,41 @@ const Office = lazy(() => import("./office"));
 
 export function Gate() {
   const [session, setSession] = useState<Session | null | undefined>(undefined);
+  const [isExpired, setExpired] = useState(false);
 
   useEffect(() => {
     if (config.isShared && !config.store) return undefined;
     loadSession().then(setSession, () => setSession(null));
-    // It ended in another tab, or by the sign-out here.
-    return onEnd(() => {
-      forget();
-      setSession(null);
+    return onEnd((ending) => {
+      if (ending === "expired") {
+        forgetSession();
+        setExpired(true);
+      } else {
+        forget();
+        setExpired(false);
+        setSession(null);
+      }
     });
   }, []);
 
+  const begin = () => {
+    const begun = currentSession();
+    setExpired(false);
+    // The page of another user is another one.
+    if (begun?.me.id !== session?.me.id) setSession(begun);
+  };
+
   if (config.isShared && !config.store) return <ChooseStore />;
   if (session === undefined) return <Waiting />;
-  if (session === null) return <SignIn onSignedIn={() => setSession(currentSession())} />;
+  if (session === null) return <SignIn onSignedIn={begin} />;
   return (
-    <Suspense fallback={<Waiting />}>
-      <Office session={session} onEnd={() => setSession(null)} />
-    </Suspense>
+    <>
+      <Suspense fallback={<Waiting />}>
+        <Office key={session.me.id} session={session} />
+      </Suspense>
+      <Dialog fullScreen open={isExpired} aria-labelledby={CARD_TITLE}>
+        <SignIn onSignedIn={begin} notice="sign_in.expired" />
+      </Dialog>
+    </>
   );
 }

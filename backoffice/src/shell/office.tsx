@@ -22,7 +22,6 @@ const store = localStorageStore("1", "vitrine");
 
 interface Props {
   session: Session;
-  onEnd: () => void;
 }
 
 export default function Office({ session }: Props) {

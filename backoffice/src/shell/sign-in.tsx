@@ -13,14 +13,16 @@ const translate = i18nProvider.translate;
 
 interface Props {
   onSignedIn: () => void;
+  // Why it is asked for, if not at the beginning.
+  notice?: string;
 }
 
-export function SignIn({ onSignedIn }: Props) {
+export function SignIn({ onSignedIn, notice }: Props) {
   const [challenge, setChallenge] = useState<string | null>(null);
   return challenge ? (
     <Code challenge={challenge} onSignedIn={onSignedIn} onBack={() => setChallenge(null)} />
   ) : (
-    <Password onSignedIn={onSignedIn} onChallenge={setChallenge} />
+    <Password onSignedIn={onSignedIn} onChallenge={setChallenge} {...(notice ? { notice } : {})} />
   );
 }
 
@@ -47,7 +49,7 @@ function textOf(problem: unknown, refusal: string): string {
   return problem.code === "UNAUTHENTICATED" || problem.code === "VALIDATION_FAILED" ? translate(refusal) : problem.message;
 }
 
-function Password({ onSignedIn, onChallenge }: Props & { onChallenge: (challenge: string) => void }) {
+function Password({ onSignedIn, onChallenge, notice }: Props & { onChallenge: (challenge: string) => void }) {
   const [identifier, setIdentifier] = useState("");
   const [password, setPassword] = useState("");
   const { error, isBusy, run } = useStep("sign_in.refused");
@@ -61,6 +63,7 @@ function Password({ onSignedIn, onChallenge }: Props & { onChallenge: (challenge
 
   return (
     <Card title={translate("sign_in.title")} onSubmit={submit}>
+      {notice && !error && <Alert severity="info">{translate(notice)}</Alert>}
       {error && <Alert severity="error">{error}</Alert>}
       <TextField
         label={translate("sign_in.identifier")} name="identifier" autoComplete="username" autoFocus fullWidth size="medium"

@@ -11,34 +11,43 @@ import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
 import { StatusName, Value } from "../../derived/value";
 import { time } from "../../format";
-import { OfficeFiscalDataDocument, OfficeOrderUpdateDocument } from "../../generated";
+import { OfficeFiscalDataDocument, OfficeOrderDocument, OfficeOrderUpdateDocument } from "../../generated";
 import { execute } from "../../graphql/client";
 import { fieldName } from "../../texts";
 import { type Order, useChange } from "./data";
 import { Facts, Nothing, Section } from "./parts";
 
 const ADDRESS = ["firstname", "lastname", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone"] as const;
+const CONTACT = ["firstname", "lastname", "email", "phone"] as const;
+const NOTES = ["notes", "details"] as const;
 const FISCAL = ["nota_fiscal", "chave_nota", "link_nota", "pdf_nota", "codigo_pedido_erp"] as const;
 
 interface EditProps {
   title: string;
   names: readonly string[];
-  values: Values;
+  // The same values of an order that was read again.
+  read: (order: Order) => Values;
+  order: Order;
   // What is written with the entered values.
   write: (entered: Values) => Promise<unknown>;
 }
 
 // A button that opens a form of some texts.
-function EditTexts({ title, names, values, write }: EditProps) {
+function EditTexts({ title, names, read, order, write }: EditProps) {
   const translate = useTranslate();
   const change = useChange();
-  const [isOpen, setOpen] = useState(false);
+  // The values at the time when the form was opened: the order may arrive again meanwhile.
+  const [values, setValues] = useState<Values | null>(null);
+  const fresh = {
+    fields: names.map((name) => ({ name, kind: "text" }) as const),
+    read: async () => read((await execute(OfficeOrderDocument, { id: order.id })).order ?? order),
+  };
   const isLong = (name: string) => ["notes", "details"].includes(name);
   return (
     <>
-      <Button size="small" onClick={() => setOpen(true)} aria-label={`${translate("order.edit")}: ${title}`}>{translate("order.edit")}</Button>
-      {isOpen && (
-        <FormDialog title={title} button={translate("ra.action.save")} values={values} onClose={() => setOpen(false)} onSubmit={(entered) => change(() => write(changed(entered, values)))}>
+      <Button size="small" onClick={() => setValues(read(order))} aria-label={`${translate("order.edit")}: ${title}`}>{translate("order.edit")}</Button>
+      {values && (
+        <FormDialog title={title} button={translate("ra.action.save")} values={values} fresh={fresh} onClose={() => setValues(null)} onSubmit={(entered) => change(() => write(changed(entered, values)))}>
           {names.map((name) => <TextInput key={name} source={`input.${name}`} label={fieldName(name)} helperText={false} fullWidth multiline={isLong(name)} {...(isLong(name) ? { minRows: 3 } : {})} />)}
         </FormDialog>
       )}
@@ -53,12 +62,15 @@ function changed(entered: Values, previous: Values): Values {
 const pick = (record: Values | null, names: readonly string[]): Values => Object.fromEntries(names.map((name) => [name, record?.[name] ?? ""]));
 const update = (order: Order, input: Values) => execute(OfficeOrderUpdateDocument, { id: order.id, input });
 
+function contact({ customer }: Order): Values {
+  const [firstname = "", ...rest] = customer.name.split(" ");
+  return { firstname, lastname: rest.join(" "), email: customer.email, phone: customer.phone ?? "" };
+}
+
 export function Customer({ order }: { order: Order }) {
   const translate = useTranslate();
   const { customer } = order;
-  const [firstname = "", ...rest] = customer.name.split(" ");
-  const values = { firstname, lastname: rest.join(" "), email: customer.email, phone: customer.phone ?? "" };
-  const edit = mayDo("order_create") && <EditTexts title={translate("order.contact")} names={Object.keys(values)} values={values} write={(entered) => update(order, entered)} />;
+  const edit = mayDo("order_create") && <EditTexts title={translate("order.contact")} names={CONTACT} read={contact} order={order} write={(entered) => update(order, entered)} />;
   return (
     <Section title={translate("order.customer")} actions={edit}>
       <Box sx={{ overflowWrap: "anywhere" }}>
@@ -80,7 +92,7 @@ function Address({ order, kind }: { order: Order; kind: "shipping_address" | "bi
     <Box>
       <Box sx={{ display: "flex", alignItems: "center", fontWeight: 600, fontSize: "0.9rem" }}>
         <Box sx={{ flex: 1 }}>{title}</Box>
-        <Box className="no-print">{mayDo("order_create") && <EditTexts title={title} names={ADDRESS} values={pick(address, ADDRESS)} write={(entered) => update(order, { [kind]: entered })} />}</Box>
+        <Box className="no-print">{mayDo("order_create") && <EditTexts title={title} names={ADDRESS} read={(each) => pick(each[kind], ADDRESS)} order={order} write={(entered) => update(order, { [kind]: entered })} />}</Box>
       </Box>
       {address ? (
         <Box component="address" sx={{ fontStyle: "normal", overflowWrap: "anywhere" }}>
@@ -96,8 +108,7 @@ function Address({ order, kind }: { order: Order; kind: "shipping_address" | "bi
 
 export function Notes({ order }: { order: Order }) {
   const translate = useTranslate();
-  const values = { notes: order.notes, details: order.details ?? "" };
-  const edit = mayDo("order_create") && <EditTexts title={translate("order.details")} names={["notes", "details"]} values={values} write={(entered) => update(order, entered)} />;
+  const edit = mayDo("order_create") && <EditTexts title={translate("order.details")} names={NOTES} read={(each) => pick(each, NOTES)} order={order} write={(entered) => update(order, entered)} />;
   return (
     <Section title={translate("order.details")} actions={edit}>
       <Text text={order.details ?? ""} />
@@ -114,7 +125,7 @@ export function Fiscal({ order }: { order: Order }) {
   const translate = useTranslate();
   const { fiscal_data: data } = order;
   const edit = mayDo("order_set_fiscal_data") && (
-    <EditTexts title={translate("order.fiscal")} names={FISCAL} values={pick(data, FISCAL)} write={(entered) => execute(OfficeFiscalDataDocument, { id: order.id, input: nullable(entered) })} />
+    <EditTexts title={translate("order.fiscal")} names={FISCAL} read={(each) => pick(each.fiscal_data, FISCAL)} order={order} write={(entered) => execute(OfficeFiscalDataDocument, { id: order.id, input: nullable(entered) })} />
   );
   const facts = FISCAL.map((name) => [fieldName(name), linked(data[name])] as const);
   return (

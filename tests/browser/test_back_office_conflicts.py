@@ -1,0 +1,173 @@
+"""Two administrators change one record, the session ends elsewhere, the server restarts: nothing that was typed is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp.test_utils import TestServer, unused_port
+
+from auth.schemes import authenticate
+from auth.store_resolution import CachedStoreResolver
+from kernel.settings import Settings
+from server.app import create_app
+from tests.browser.chromium import Browser
+from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
+from tests.browser.shop import DESKTOP
+from tests.harness.records import PASSWORD, add_user
+from tests.harness.scopes import execute, value
+
+pytestmark = OFFICE_MARKS
+EDITORS = (
+    "view_products",
+    "manage_products",
+    "view_catalog",
+    "manage_catalog",
+    "view_orders",
+    "manage_orders",
+    "view_statuses",
+)
+
+
+class RestartingServer:
+    """The application at one port, which stops and starts again."""
+
+    def __init__(self) -> None:
+        self.port = unused_port()
+        self._server: TestServer | None = None
+
+    async def start(self) -> None:
+        settings = Settings(ip_rate=0, failed_auth_rate=0)
+        app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
+        self._server = TestServer(app, port=self.port)
+        await self._server.start_server()
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.close()
+        self._server = None
+
+
+@pytest.fixture
+async def restarting_server(database: object) -> AsyncIterator[RestartingServer]:
+    server = RestartingServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+async def open_category(clerk: Clerk, email: str) -> str:
+    """Sign in and open the form of a category that no test has changed; return its ID."""
+    rename = "update categories set name = 'Antes' where id = (select min(id) from categories) returning public_id"
+    category = str(await value(clerk.store, rename))
+    await clerk.sign_in(email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/category/{category}", "Categoria")
+    await clerk.page.wait_for("document.querySelector(\"[name='input.name']\")?.value.length > 0")
+    return category
+
+
+async def shown_value(clerk: Clerk, name: str) -> str:
+    return str(await clerk.page.evaluate(f"document.getElementsByName({json.dumps(name)})[0].value"))
+
+
+@each_width
+async def test_the_second_of_two_who_change_a_record_sees_both_values_and_chooses(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, *EDITORS)
+    category = await open_category(clerk, user.email)
+    await execute(clerk.store, "update categories set name = 'Dela', updated_at = now() where public_id = $1", category)
+    await clerk.fill("input.name", "Minha")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for("document.querySelector('[data-conflict]') !== null")
+    cells = "[...document.querySelectorAll('[data-conflict] tbody tr')].map(row => [...row.cells].map(cell => cell.innerText))"
+    assert await clerk.page.evaluate(cells) == [["Nome", "Dela", "Minha"]]
+    await clerk.check("conflict")
+    assert await value(clerk.store, "select name from categories where public_id = $1", category) == "Dela"
+    await clerk.press("Salvar as minhas")
+    await clerk.see("Salvo")
+    assert await value(clerk.store, "select name from categories where public_id = $1", category) == "Minha"
+
+
+@on_desktop
+async def test_who_sees_the_conflict_may_take_the_other_version_or_go_on_typing(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, *EDITORS)
+    category = await open_category(clerk, user.email)
+    await execute(clerk.store, "update categories set name = 'Dela', updated_at = now() where public_id = $1", category)
+    await clerk.fill("input.name", "Minha")
+    await clerk.press("Salvar")
+    await clerk.press("Voltar")
+    await clerk.page.wait_for("document.querySelector('[data-conflict]') === null")
+    assert await shown_value(clerk, "input.name") == "Minha"
+    await clerk.press("Salvar")
+    await clerk.press("Ver a versão nova")
+    await clerk.page.wait_for("document.querySelector(\"[name='input.name']\").value === 'Dela'")
+    assert await value(clerk.store, "select name from categories where public_id = $1", category) == "Dela"
+
+
+@on_desktop
+async def test_notes_of_an_order_that_another_wrote_meanwhile_are_shown_before_they_are_replaced(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, *EDITORS)
+    order = await value(clerk.store, "select public_id from orders where status = 'O' order by id limit 1")
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/order/{order}", "Pedido")
+    await clerk.press("Alterar: Anotações internas")
+    await clerk.fill("input.details", "minhas")
+    await execute(clerk.store, "update orders set details = 'dela' where public_id = $1", order)
+    await clerk.page.evaluate("document.querySelector('[role=dialog] [type=submit]').click()")
+    await clerk.page.wait_for("document.querySelector('[data-conflict]')?.innerText.includes('dela')")
+    assert await value(clerk.store, "select details from orders where public_id = $1", order) == "dela"
+    assert await shown_value(clerk, "input.details") == "minhas"
+    await clerk.page.evaluate("document.querySelector('[role=dialog] [type=submit]').click()")
+    await clerk.page.wait_for("document.querySelector('[role=dialog]') === null")
+    assert await value(clerk.store, "select details from orders where public_id = $1", order) == "minhas"
+
+
+@each_width
+async def test_a_session_that_was_ended_elsewhere_begins_again_above_the_form(
+    clerk: Clerk, browser: Browser, address: str
+) -> None:
+    user = await add_user(clerk.store, *EDITORS)
+    category = await open_category(clerk, user.email)
+    await clerk.fill("input.name", "Ainda não salva")
+    page = await browser.open(f"{address}/admin", width=DESKTOP.width, height=DESKTOP.height)
+    elsewhere = Clerk(page, clerk.store, address, DESKTOP)
+    await elsewhere.page.wait_for("document.querySelector('[name=identifier]') !== null")
+    await elsewhere.sign_in(user.email, PASSWORD)
+    await elsewhere.see("Início")
+    await elsewhere.press("Conta")
+    await elsewhere.press("Sair de todos")
+    await elsewhere.see("Entrar")
+    await clerk.press("Salvar")
+    await clerk.see("Sua sessão terminou. Entre de novo")
+    await clerk.check("expired")
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.page.wait_for("document.querySelector('[name=identifier]') === null")
+    assert await shown_value(clerk, "input.name") == "Ainda não salva"
+    await clerk.press("Salvar")
+    await clerk.see("Salvo")
+    assert await value(clerk.store, "select name from categories where public_id = $1", category) == "Ainda não salva"
+    clerk.excuse("401")
+
+
+@on_desktop
+async def test_a_server_that_restarts_in_the_middle_of_a_form_costs_nothing_that_was_typed(
+    clerk: Clerk, restarting_server: RestartingServer
+) -> None:
+    user = await add_user(clerk.store, *EDITORS)
+    clerk.address = f"{clerk.address.rpartition(':')[0]}:{restarting_server.port}"
+    await clerk.page.call("Page.navigate", url=f"{clerk.address}/admin")
+    await clerk.page.wait_for("document.querySelector('[name=identifier]') !== null")
+    category = await open_category(clerk, user.email)
+    await clerk.fill("input.name", "Durante a queda")
+    await restarting_server.stop()
+    await clerk.press("Salvar")
+    await clerk.see("O servidor não respondeu")
+    assert await shown_value(clerk, "input.name") == "Durante a queda"
+    await restarting_server.start()
+    await clerk.press("Salvar")
+    await clerk.see("Salvo")
+    assert await value(clerk.store, "select name from categories where public_id = $1", category) == "Durante a queda"
+    clerk.excuse("ERR_")
+    clerk.excuse("Loading the image")  # of the address at which the store was filled
