@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from auth.access import Access
-from domain.filters import exact, exact_second, ids, references, sorts, substring
+from domain.filters import created_range, exact, exact_second, exact_value, ids, linked_to, references, sorts, substring
 from domain.visibility import OwnRows
-from models.reading.queries import Condition, Entity, Sort
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, compares
 
 _PRIVILEGES, _SCOPE = ("view_orders",), "read_orders"
 
@@ -23,6 +23,7 @@ _CUSTOMER = (
     "(SELECT concat_ws(' ', u.firstname, u.lastname, u.email) FROM users u"
     " WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)"
 )
+_EMAIL = "(SELECT u.email FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)"
 
 CUSTOMER_CARTS = Entity(
     label="cart",
@@ -35,12 +36,20 @@ CUSTOMER_CARTS = Entity(
         "search": replace(substring("customer's name or email", _CUSTOMER), internal=True),
         **exact("cents", "total_cents", internal=True),
         "updated_at": exact_second("t.updated_at", "changed within that second"),
+        "product_id": linked_to("cart_items", "cart_id", "product_id", "products", "with any of these products"),
+        **created_range(),
+        "total_from": EntityFilter("cents", compares("t.total_cents", ">="), "at least this total, in cents"),
+        "total_to": EntityFilter("cents", compares("t.total_cents", "<="), "at most this total, in cents"),
+        "email": exact_value("text", _EMAIL, "of the customer with any of these e-mails", internal=True),
+        # CS-Cart's `R` registered users, `G` guests, whose carts are not here.
+        "owner": EntityFilter("text", lambda owner: Condition(str(owner != "G").lower()), "`R` or `G`", internal=True),
     },
     sorts={
         "updated_at": Sort("t.updated_at", "timestamptz", "time of the last change"),
         "total": Sort("t.total_cents", "bigint", "total"),
         **sorts("id"),
         "customer": Sort("t.user_id", "bigint", "customer", internal=True),
+        "customer_name": Sort(f"coalesce({_CUSTOMER}, '')", "text", "name of the customer", internal=True),
     },
     default_sort="-updated_at",
 )

@@ -80,3 +80,33 @@ async def test_an_unknown_cart_is_not_found(shared_sample, path):
 
 async def test_another_stores_cart_is_not_found(sample, other_sample):
     assert (await sample.get(f"/api/carts/{other_sample.bia.id}")).status == 404
+
+
+async def test_carts_are_filtered_by_cs_carts_parameters_in_its_dialect(new_sample):
+    sample = await new_sample(legacy_lists="cscart")
+    past = datetime(2020, 1, 2, tzinfo=UTC)
+    cart = await add_cart(sample, sample.caio.number, total_cents=1_000, created_at=past)
+    await sample.add(CartItem, cart_id=cart, product_id=sample.plate.number, quantity=1, product_name="Prato")
+    caio, bia = str(sample.caio), str(sample.bia)
+    email = (await sample.get(f"/api/users/{caio}")).body["email"]
+    queries = {
+        "period=A": {caio, bia},
+        "period=HH": {bia},
+        "period=C&time_from=1577836800&time_to=1577923200": {caio},
+        f"email={email}": {caio},
+        f"cname={email}": {caio},
+        "users_type=R": {caio, bia},
+        "users_type=G": set(),
+        "total_from=10.01": {bia},
+        "total_to=10": {caio},
+        f"p_ids={sample.plate},{sample.ebook}": {caio},
+        f"p_ids[]={sample.plate}&p_ids[]={sample.mug}": {caio, bia},
+        "with_info_only=true&product_type_c=true": {caio, bia},
+    }
+    for query, expected in queries.items():
+        answer = await sample.get(f"/api/carts?{query}")
+        assert {row["user_id"] for row in answer.body["carts"]} == expected, query
+        assert "X-Ignored-Parameters" not in answer.headers, query
+    names = [row["user_id"] for row in (await sample.get("/api/carts?sort_by=customer&sort_order=asc")).body["carts"]]
+    assert sorted(names) == sorted([caio, bia])
+    assert (await sample.get("/api/carts?sort_by=customer&sort_order=desc")).body["carts"][0]["user_id"] == names[-1]

@@ -59,6 +59,22 @@ def pages(path: str, members: str) -> list[Call]:
     ]
 
 
+def lists(path: str, collection: str, **values: str) -> list[Call]:
+    """Return the calls of a list with each documented value of each parameter: `status="A D"` are two."""
+    return [
+        get(f"{path}?{parameter}={value}", collection) for parameter, words in values.items() for value in words.split()
+    ]
+
+
+def sorted_lists(path: str, name: str, words: str) -> list[Call]:
+    return [
+        get(f"{path}?sort_by={word}&sort_order={order}", name) for word in words.split() for order in ("asc", "desc")
+    ]
+
+
+IGNORED = ("order_exists", "user_type")
+"""Parameters of the manual's examples that do nothing here; the second is misspelt there."""
+PERIODS = "A D LD W LW M LM Y LY HH HW HM"
 PRODUCT = {"product": "Product Name", "category_ids": "{home}", "price": "1000"}
 LINES = {"{ebook}": {"product_id": "{ebook}", "amount": "1"}, "{plate}": {"product_id": "{plate}", "amount": "2"}}
 OWN_LINES = {"{ebook}": {"product_id": "{ebook}", "amount": "1"}}
@@ -155,8 +171,16 @@ MANUAL: dict[str, Sequence[Call]] = {
             {"feature_type": "S", "comparison": "Y", "variants": [{"variant": "Unique"}, {"variant": "Mass-produced"}]},
             "feature_id",
         ),
+        get(
+            "api/features/{new}",
+            "feature_id description feature_type comparison parent_id position prefix suffix variants",
+        ),
         delete("api/features/{new}"),
         delete(f"api/features/{MISSING}", 404),
+        *(
+            post("api/features", {"company_id": "{vendor}", "feature_type": type_, "description": "New"}, "feature_id")
+            for type_ in "MSNETODG"
+        ),
         get("api/products/{mug}/features", "features"),
         post(
             "api/products",
@@ -274,6 +298,23 @@ MANUAL: dict[str, Sequence[Call]] = {
         get("api/carts/", "carts params"),
         get("api/carts/?items_per_page=20", "carts"),
         get("api/carts/?page=5&items_per_page=20&period=D&user_type=G", "carts"),
+        *sorted_lists("api/2.0/carts", "carts", "customer date"),
+        *lists(
+            "api/2.0/carts",
+            "carts",
+            period=PERIODS,
+            email="bia@example.com",
+            user_id="{bia}",
+            cname="Bia",
+            users_type="R G",
+            total_from="1",
+            total_to="100",
+            p_ids="1,2,3",
+            with_info_only="true",
+            product_type_c="true",
+        ),
+        get("api/2.0/carts?p_ids[]=1&p_ids[]=2", "carts"),
+        get("api/2.0/carts?period=C&time_from=1&time_to=2000000000", "carts"),
         get("api/carts/{shopper}", "user_id products total"),
         delete("api/carts/{shopper}"),
         get("api/carts/{shopper}", status=404),
@@ -285,12 +326,36 @@ MANUAL: dict[str, Sequence[Call]] = {
         get("api/categories/{home}/products", "products"),
         post("api/categories", {"category": "Shoes", "parent_id": "{home}", "status": "A"}, "category_id"),
         put("api/categories/{new}", {"category": "Boots", "position": "10"}, "category_id"),
+        get("api/categories/{new}", "category_id category parent_id position seo_name timestamp id_path product_count"),
         delete("api/categories/{new}"),
+        get("api/categories/{new}", status=404),
+        get("api/categories/{home}/products/{mug}", "product_id"),
+        post("api/categories", {"category": "Secret", "company_id": "{vendor}", "status": "H"}, "category_id"),
+        put(
+            "api/categories/{new}",
+            {"page_title": "Title", "meta_keywords": "a, b", "meta_description": "Text", "seo_name": "secret-shoes"},
+            "category_id",
+        ),
+        delete(f"api/categories/{MISSING}", 404),
     ],
     "discussions": [
         get("api/2.0/discussions/", "discussions params"),
         get("api/2.0/discussions?items_per_page=20", "discussions"),
         get("api/2.0/discussions?page=5&items_per_page=20&type=R", "discussions"),
+        *sorted_lists("api/2.0/discussions", "discussions", "name timestamp status"),
+        *lists(
+            "api/2.0/discussions",
+            "discussions",
+            status="A D",
+            name="Bia",
+            message="x",
+            type="C R B",
+            rating_value="5",
+            object_type="P C A O E",
+            object_id="{mug}",
+            period=PERIODS,
+        ),
+        get("api/2.0/discussions?period=C&time_from=1&time_to=2000000000", "discussions"),
         get("api/2.0/products/{mug}/discussions", "discussions"),
         get(
             "api/2.0/discussions/{review}", "post_id thread_id name message rating_value timestamp status user_id type"
@@ -305,6 +370,7 @@ MANUAL: dict[str, Sequence[Call]] = {
         delete(f"api/2.0/discussions/{MISSING}", 404),
         post("api/2.0/products/{ebook}/discussions", {"name": "John", "message": "Hi"}, "post_id"),
         get("api/2.0/products/{ebook}/discussions/{new}", "post_id"),
+        put("api/2.0/discussions/{new}", {"name": "Ann", "timestamp": "1456917981"}, "post_id"),
         put("api/2.0/products/{ebook}/discussions/{new}", {"message": "Hello"}, "post_id"),
         delete("api/2.0/products/{ebook}/discussions/{new}"),
     ],
@@ -337,14 +403,23 @@ MANUAL: dict[str, Sequence[Call]] = {
         put("api/languages/{language}/langvars/test_variable/", {"value": "The changed text"}, "name"),
         get("api/languages/{language}/langvars/test_variable/", "lang_code name value"),
         put("api/langvars/test_variable/", {"value": "The changed text"}, "name"),
+        get("api/langvars/test_variable/?sl={language_code}", "lang_code name value"),
+        put("api/langvars/test_variable/?sl={language_code}", {"value": "Another"}, "name"),
+        put("api/langvars/another_variable/", {"value": "Made by an update"}, "name"),
         delete("api/langvars/test_variable/"),
+        get("api/langvars/test_variable", status=404),
+        delete("api/langvars/test_variable/", 404),
+        post("api/languages/{language}/langvars/", {"name": "third_variable", "value": "Text"}, "name"),
+        post("api/langvars/?sl={language_code}", {"name": "fourth_variable", "value": "Text"}, "name"),
     ],
     "orders": [
         get("api/orders/", "orders params"),
         get("api/orders/?items_per_page=2", "orders params"),
         get("api/orders/?page=5&items_per_page=5&status=C", "orders"),
         get("api/orders/?email=customer@example.com&company_id={vendor}", "orders"),
-        *(get(f"api/orders/?{name}=1", "orders") for name in ("user_id", "invoice_id")),
+        *lists("api/orders/", "orders", user_id="1", invoice_id="1", credit_memo_id="1", company_id="{vendor}"),
+        *lists("api/orders/", "orders", status="P C O F D B I Y", email="customer@example.com"),
+        *sorted_lists("api/orders/", "orders", "date"),
         get(
             "api/orders/{order}",
             "order_id is_parent_order status timestamp company_id user_id firstname lastname email phone ip_address lang_code total"
@@ -364,18 +439,44 @@ MANUAL: dict[str, Sequence[Call]] = {
         post("api/orders/", {"user_id": "0", **METHODS, "products": LINES, "user_data": GUEST}, "order_id"),
         post("api/orders/", {**METHODS, "products": LINES, "user_data": GUEST}, "order_id"),
         post("api/stores/{vendor}/orders/", {"user_id": "{caio}", **METHODS, "products": OWN_LINES}, "order_id"),
+        post(
+            "api/stores/{vendor}/orders/",
+            {"user_id": "0", **METHODS, "products": OWN_LINES, "user_data": GUEST},
+            "order_id",
+        ),
         post("api/orders/", {"products": {}}, status=400),
+        put(f"api/orders/{MISSING}", {"status": "P"}, status=404),
+        delete(f"api/orders/{MISSING}", 404),
     ],
     "pages": [
         get("api/2.0/pages", "pages params"),
-        *(get(f"api/2.0/pages?{query}", "pages") for query in ("page=5", "items_per_page=20", "page_type=T", "q=x")),
+        *(
+            get(f"api/2.0/pages?{query}", "pages")
+            for query in ("page=5", "items_per_page=20", "page=5&items_per_page=20")
+        ),
+        *lists(
+            "api/2.0/pages",
+            "pages",
+            page_type="T L F B",
+            q="x",
+            status="A D",
+            parent_id="0",
+            item_ids="1,2",
+            get_tree="true plain",
+            simple="true",
+        ),
+        *sorted_lists("api/2.0/pages", "pages", "position name timestamp"),
         get(
             "api/2.0/pages/{about}", "page_id company_id parent_id page_type page status timestamp description seo_name"
         ),
         post("api/2.0/pages", "page_type=T&page=Test Page&status=D&description=<p>This is a test page.</p>", "page_id"),
         put("api/2.0/pages/{new}", "status=A", "page_id"),
+        put("api/2.0/pages/{new}", {"parent_id": "{about}", "seo_name": "test", "position": "3"}, "page_id"),
         delete("api/2.0/pages/{new}"),
         delete(f"api/2.0/pages/{MISSING}", 404),
+        get(f"api/2.0/pages/{MISSING}", status=404),
+        post("api/2.0/pages", {"page_type": "L", "page": "Link", "link": "https://example.com/"}, "page_id"),
+        post("api/2.0/pages", {"page_type": "T"}, status=400),
     ],
     "variation groups": [
         get("api/product_variations_groups", "groups params"),
@@ -451,6 +552,10 @@ MANUAL: dict[str, Sequence[Call]] = {
         get("api/stores/?page=2&items_per_page=2", "stores"),
         get("api/stores/?company=Simtech", "stores"),
         get("api/stores/?items_per_page=1", "stores"),
+        *sorted_lists("api/stores/", "stores", "name timestamp"),
+        get("api/stores/?timestamp=1269610461", "stores"),
+        get(f"api/stores/{MISSING}", status=404),
+        put(f"api/stores/{MISSING}", {"company": "Example"}, status=404),
         get("api/stores/{vendor}", "company_id email company timestamp status"),
         post(
             "api/stores/",
@@ -466,6 +571,11 @@ MANUAL: dict[str, Sequence[Call]] = {
         get("api/vendors/?page=2&items_per_page=2", "vendors"),
         get("api/vendors/?email=vendor@example.com", "vendors"),
         *(get(f"api/vendors/?status={letter}", "vendors") for letter in "NAPD"),
+        *sorted_lists("api/vendors/", "vendors", "name timestamp email status"),
+        *lists("api/vendors/", "vendors", timestamp="1269610461", company="Simtech"),
+        get(f"api/vendors/{MISSING}", status=404),
+        put(f"api/vendors/{MISSING}", {"company": "Example"}, status=404),
+        post("api/vendors/", {"storefront": "api"}, status=400),
         get("api/vendors/{vendor}", "company_id email company timestamp status seo_name average_rating"),
         post(
             "api/vendors/",
@@ -498,6 +608,8 @@ MANUAL: dict[str, Sequence[Call]] = {
         get("api/usergroups"),
         get("api/usergroups?status=A"),
         get("api/usergroups?status=D&type=C"),
+        *lists("api/usergroups", "", type="A C", status="H D"),
+        get(f"api/usergroups/{MISSING}", status=404),
         get("api/usergroups/{wholesale}", "usergroup_id type status usergroup privileges"),
         post("api/usergroups", "type=C&status=D&usergroup=Managers", "usergroup_id"),
         put("api/usergroups/{new}", "type=C&status=A", "usergroup_id"),
@@ -543,6 +655,9 @@ async def answer(call: Call, sample: SampleStore, places: dict[str, Any]) -> str
     if response.status != call.status:
         return f"{call.name}: {response.status} {response.raw[:200]!r}"
     shown = response.body if isinstance(response.body, dict) else {}
+    ignored = set(response.headers.get("X-Ignored-Parameters", "").split(",")) - {"", *IGNORED}
+    if ignored:
+        return f"{call.name}: ignores {', '.join(sorted(ignored))}"
     absent = set(call.members.split()) - set(shown)
     if call.method == "POST" and shown:
         places["new"] = next(iter(response.body.values()))

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import rows_type
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, selection_of
+from rest_facade.legacy.resource import (
+    SEARCH,
+    CombinedFilter,
+    QueryFilter,
+    RecordField,
+    Resource,
+    selection_of,
+    split_ids,
+)
+from rest_facade.legacy.resources.order_parts import parse_period
 
 _LINE = (
     RecordField("product_id", types.ID, source="product_number"),
@@ -29,6 +38,17 @@ CARTS = Resource(
         RecordField("total", types.MONEY, filter_name="total_cents"),
     ),
     filters=(SEARCH,),
-    sorts=dict(timestamp="UPDATED_AT", date="UPDATED_AT", user_id="CUSTOMER", total="TOTAL"),
+    cscart_filters=(
+        CombinedFilter(("period", "time_from", "time_to"), parse_period),
+        QueryFilter("cname", "search", types.TEXT, multiple=False, keys_rows=False),
+        QueryFilter("email", "email", types.TEXT, keys_rows=False),
+        QueryFilter("users_type", "owner", types.TEXT, multiple=False, keys_rows=False),
+        QueryFilter("total_from", "total_from", types.MONEY, multiple=False, keys_rows=False),
+        QueryFilter("total_to", "total_to", types.MONEY, multiple=False, keys_rows=False),
+        split_ids("p_ids", "product_id"),
+        # The carts of customers have both: contact information and products.
+        CombinedFilter(("with_info_only", "product_type_c"), lambda parameters, scope: {}),
+    ),
+    sorts=dict(timestamp="UPDATED_AT", date="UPDATED_AT", user_id="CUSTOMER", total="TOTAL", customer="CUSTOMER_NAME"),
     default_sort=("timestamp", "desc"),
 )
