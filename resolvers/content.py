@@ -15,7 +15,7 @@ from domain.content.language_variables import (
     find_language_variable,
     put_language_variable,
 )
-from domain.content.languages import LANGUAGE_RECORDS
+from domain.content.languages import LANGUAGE_RECORDS, default_language
 from domain.content.pages import PAGE_RECORDS
 from domain.content.read import LANGUAGE_VARIABLES, LANGUAGES
 from domain.content.redirects import REDIRECT_RECORDS
@@ -51,6 +51,11 @@ def _page_fields(fields: dict[str, Any]) -> dict[str, Any]:
 @strawberry.type
 class LanguageQueries:
     """Further queries about languages."""
+
+    @root_field(Access(anonymous=True), internal=True)
+    async def default_language(self, info: Info) -> str:
+        """Return the code of the store's first language, in which the texts of its records are."""
+        return await default_language(info.context.scope)
 
     @root_field(LANGUAGES.visible.access, internal=True)  # type: ignore[attr-defined]
     async def language_named(self, info: Info, id: ID) -> LanguageObject | None:

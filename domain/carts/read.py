@@ -37,7 +37,7 @@ CUSTOMER_CARTS = Entity(
         **exact("cents", "total_cents", internal=True),
         "updated_at": exact_second("t.updated_at", "changed within that second"),
         "product_id": linked_to("cart_items", "cart_id", "product_id", "products", "with any of these products"),
-        **created_range(),
+        **{name: replace(bound, internal=True) for name, bound in created_range().items()},
         "total_from": EntityFilter("cents", compares("t.total_cents", ">="), "at least this total, in cents"),
         "total_to": EntityFilter("cents", compares("t.total_cents", "<="), "at most this total, in cents"),
         "email": exact_value("text", _EMAIL, "of the customer with any of these e-mails", internal=True),

@@ -259,9 +259,17 @@ def create_handler(resource: Resource, operation: FacadeOperation, owner: Owner 
     return _write_handler(resource, operation, is_new=True, owner=owner)
 
 
-def update_handler(resource: Resource, operation: FacadeOperation, show: FacadeOperation | None = None) -> Handler:
-    """Build the handler that partially updates a record; no field is required. `show` reads it, to know what a body changes."""
-    return _write_handler(resource, operation, is_new=False, show=show)
+def update_handler(
+    resource: Resource,
+    operation: FacadeOperation,
+    show: FacadeOperation | None = None,
+    language: FacadeOperation | None = None,
+) -> Handler:
+    """Build the handler that partially updates a record; no field is required.
+
+    `show` reads it, to know what a body changes, `language` the language of its texts.
+    """
+    return _write_handler(resource, operation, is_new=False, show=show, language=language)
 
 
 def _write_handler(
@@ -270,6 +278,7 @@ def _write_handler(
     *,
     is_new: bool,
     show: FacadeOperation | None = None,
+    language: FacadeOperation | None = None,
     owner: Owner | None = None,
 ) -> Handler:
     fields = (*resource.single_fields, *resource.input_fields)
@@ -286,6 +295,10 @@ def _write_handler(
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
+        foreign: list[str] = []
+        if language is not None and await _is_in_other_language(resource, request, scope, body, language):
+            foreign = [name for name in body if name in resource.texts]
+            body = {name: value for name, value in body.items() if name not in foreign}
         if is_new:
             body = _with_cscart_defaults(resource, scope, _with_language(resource, request, body))
             required = (
@@ -299,7 +312,8 @@ def _write_handler(
         is_vendor = scope.actor.kind is ActorKind.VENDOR
         values = (parse_vendors if is_vendor else parser(scope))(body)
         names = (ignored_of_vendors if is_vendor else ignored(scope))(body)
-        headers = ignored_header(IGNORED_FIELDS, (name for name in names if name not in resource.lookup_parameters))
+        names = [*foreign, *(name for name in names if name not in resource.lookup_parameters)]
+        headers = ignored_header(IGNORED_FIELDS, names)
         if owner is not None:
             values[owner.field] = request.match_info[owner.variable]
         variables = {"input": values, **record_variables(resource, request, body)}
@@ -352,6 +366,17 @@ def _with_language(resource: Resource, request: web.Request, body: dict[str, Any
     name, in_path = resource.language_field, request.match_info.get(LANG_CODE.name)
     language = in_path or body.get(name) or request.rel_url.query.get(LANGUAGE.name)
     return {**body, name: language} if name and language else body
+
+
+async def _is_in_other_language(
+    resource: Resource, request: web.Request, scope: Scope, body: Mapping[str, Any], language: FacadeOperation
+) -> bool:
+    """Return whether the update is in another language than the texts of records, of which CS-Cart has one for each language."""
+    query = request.rel_url.query
+    code = query.get(LANGUAGE.name) or query.get(LANG_CODE.name) or body.get(LANG_CODE.name)
+    if not (code and resource.texts and is_cscart(scope)):
+        return False
+    return bool(str(code).lower() != (await execute(scope, language, {}))["code"])
 
 
 def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]) -> dict[str, Any]:

@@ -217,6 +217,8 @@ class Resource:
     have no envelope in CS-Cart's dialect. `always_has_search` adds an empty `search` to unfiltered lists. `fallback_key` keys a row
     whose `key` is taken by an earlier row of the page.
 
+    `texts` are the fields that CS-Cart has in each language: an update in another language than the store's first leaves them.
+
     Fields `protected_from_vendors` are ignored in a vendor's body (docs/reference/legacy.md#vendor-app). `permissions` are passed to
     the read operations as variables of the same names.
     """
@@ -241,6 +243,7 @@ class Resource:
     cscart_new: Callable[[Record], Record] | None = None
     cscart_update: Callable[[Record, Record], Record] | None = None
     language_field: str = ""
+    texts: tuple[str, ...] = ()
     cscart_variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     cscart_answer: tuple[str, ...] = ()
     message_terms: Mapping[str, str] = field(default_factory=dict)

@@ -74,7 +74,8 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
         method, suffix, build_handler = _ACTIONS[action]
         operation = operations[f"{resource.operations}{action.capitalize()}"]
         if action == "update" and "show" in resource.actions:
-            handler = engine.update_handler(resource, operation, operations[f"{resource.operations}Show"])
+            show, language = operations[f"{resource.operations}Show"], operations["DefaultLanguage"]
+            handler = engine.update_handler(resource, operation, show, language)
         else:
             handler = build_handler(resource, operation)
         serves = has_cscart_dialect if action in resource.cscart_actions else None

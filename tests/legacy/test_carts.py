@@ -65,7 +65,7 @@ async def test_carts_are_filtered_by_customer_and_sorted_by_total(sample):
 
 
 async def test_all_carts_are_streamed_in_the_cscart_dialect(new_sample):
-    sample = await new_sample(legacy_dialect="cscart")
+    sample = await new_sample(legacy_lists="cscart")
     await add_cart(sample, sample.caio.number)
     answer = await sample.get("/api/carts?items_per_page=0&sort_by=user_id&sort_order=desc")
     numbers = [int(cart["user_id"]) for cart in answer.body["carts"]]

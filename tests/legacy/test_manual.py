@@ -655,7 +655,7 @@ async def answer(call: Call, sample: SampleStore, places: dict[str, Any]) -> str
     if response.status != call.status:
         return f"{call.name}: {response.status} {response.raw[:200]!r}"
     shown = response.body if isinstance(response.body, dict) else {}
-    ignored = set(response.headers.get("X-Ignored-Parameters", "").split(",")) - {"", *IGNORED}
+    ignored = set(response.headers.get("X-Ignored-Parameters", "").split(", ")) - {"", *IGNORED}
     if ignored:
         return f"{call.name}: ignores {', '.join(sorted(ignored))}"
     absent = set(call.members.split()) - set(shown)

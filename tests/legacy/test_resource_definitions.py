@@ -178,7 +178,7 @@ def test_every_operation_is_used(operations):
     boxes.routes(RecordingDict(operations))
     quotes.routes(RecordingDict(operations))
     variations.routes(RecordingDict(operations))
-    used |= {"AuthTokenCreate", "NotificationInbox", "SignInKeyCreate"}
+    used |= {"AuthTokenCreate", "DefaultLanguage", "NotificationInbox", "SignInKeyCreate"}
     for resource in RESOURCES:
         actions = (*resource.actions, *resource.cscart_actions)
         used |= {f"{resource.operations}{action.capitalize()}" for action in actions}

@@ -11,6 +11,7 @@ from rest_facade.legacy.resources.products import PRODUCTS
 CATEGORIES = Resource(
     path="categories",
     privilege_area="catalog",
+    texts=("category", "description", "seo_name", *SEO_FIELDS),
     fields=(
         id_field("category_id"),
         RecordField("category", types.TEXT, "name", "name"),

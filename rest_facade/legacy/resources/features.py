@@ -244,6 +244,7 @@ def _parse_purpose(parameters: Mapping[str, list[str]], scope: Scope) -> dict[st
 FEATURES = Resource(
     path="features",
     privilege_area="catalog",
+    texts=("description", "prefix", "suffix", "variants"),
     fields=(
         id_field("feature_id"),
         RecordField("description", types.TEXT, "name", "name"),

@@ -231,6 +231,7 @@ OPTIONS = Resource(
     open_to_vendors=True,
     always_keyed=True,
     unwrapped=True,
+    texts=("option_name", "description", "variants"),
     fields=(
         id_field("option_id"),
         RecordField("product_id", types.ID, "product_id", "product_id"),

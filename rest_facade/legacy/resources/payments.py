@@ -16,6 +16,7 @@ PAYMENTS = Resource(
     path="payments",
     privilege_area="payments",
     entity="payment_method",
+    texts=("payment", "description", "instructions"),
     fields=(
         id_field("payment_id"),
         RecordField("company_id", types.ID, "vendor_id", "company_id"),

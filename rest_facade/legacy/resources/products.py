@@ -29,6 +29,7 @@ PRODUCTS = Resource(
     privilege_area="products",
     open_to_vendors=True,
     protected_from_vendors=("company_id",),
+    texts=("product", "short_description", "full_description", "promo_text", "seo_name", *SEO_FIELDS),
     fields=(
         id_field("product_id"),
         RecordField("product", types.TEXT, "name", "name", label="product (name)"),

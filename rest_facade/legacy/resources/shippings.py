@@ -86,6 +86,7 @@ SHIPPINGS = Resource(
     path="shippings",
     privilege_area="shipping",
     entity="shipping_method",
+    texts=("shipping", "delivery_time"),
     fields=(
         id_field("shipping_id"),
         RecordField("company_id", types.ID, "vendor_id", "company_id"),

@@ -46,6 +46,7 @@ STATUSES = Resource(
     path="statuses",
     display_name="status",
     privilege_area="orders",
+    texts=("description",),
     fields=(
         id_field("status_id"),
         RecordField("status", types.optional(replace(types.ORDER_STATUS, parse=types.TEXT.parse)), "letter", "letter"),

@@ -82,6 +82,7 @@ _RATE_ROW_INPUT = named(
 TAXES = Resource(
     path="taxes",
     privilege_area="payments",
+    texts=("tax",),
     fields=(
         id_field("tax_id"),
         RecordField("tax", types.TEXT, "name", "name"),

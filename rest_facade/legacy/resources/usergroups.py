@@ -21,6 +21,7 @@ def _parse_privileges(value: Any, label: str) -> list[str]:
 USERGROUPS = Resource(
     path="usergroups",
     privilege_area="users",
+    texts=("usergroup",),
     fields=(
         id_field("usergroup_id"),
         RecordField("usergroup", types.TEXT, "name", "name"),
