@@ -91,7 +91,7 @@ async def create_group(scope: Scope, values: InputValues) -> tuple[int, dict[int
     Keys: `products`* (references), `code` (default: a new one), `features [{feature, purpose}]`, by default those of which each product
     has another variant. Raises ValidationFailed, also when no product can be added.
     """
-    code = _read_code(values.get("code")) or f"PV-{secrets.token_hex(5).upper()}"
+    code = read_code(values.get("code")) or f"PV-{secrets.token_hex(5).upper()}"
     async with transaction(scope):
         products = await _resolve_products(scope, values.get("products") or ())
         features = await _read_features(scope, values.get("features"), products)
@@ -114,7 +114,7 @@ async def update_group(scope: Scope, group: object, values: InputValues) -> tupl
         results: dict[int, int] = {}
         if values.get("products"):
             results = await add_products(scope, group_id, await _resolve_products(scope, values["products"]))
-        columns: dict[str, Any] = {} if values.get("code") is None else {"code": _read_code(values["code"])}
+        columns: dict[str, Any] = {} if values.get("code") is None else {"code": read_code(values["code"])}
         try:
             changed = await update_row(scope, "variation_groups", group_id, **columns, updated_at=scope.now)
         except UniqueViolation as error:
@@ -257,7 +257,8 @@ async def _distinguishing_features(scope: Scope, products: Sequence[int]) -> dic
     return dict.fromkeys(distinguishing[:MAX_FEATURES], VARIATION_OF_ITEM)
 
 
-def _read_code(value: Any) -> str:
+def read_code(value: Any) -> str:
+    """Read the code of a group, empty for none; raises ValidationFailed."""
     if value in (None, ""):
         return ""
     if not isinstance(value, str) or not _CODE.fullmatch(value) or value.isdecimal():

@@ -47,8 +47,8 @@ class ImportTable:
     `on_update` to an expression. `natural_key` identifies rows that every store has: they get the numbers of the source. Rows with an
     `external_id` keep the number they got once (`PREFERRED`), as references of `reference_kind`. `insert` replaces the generated statement;
     `before_update` runs before the parts of changed records are written; rows that `cascades` deletes need no statement for that.
-    `complete` sets columns that the source doesn't have. Of a table that `keeps` its rows none is deleted or changed: the missing ones
-    are added.
+    `complete` sets columns that the source doesn't have. Of a table that `keeps` its rows none is deleted, but by
+    `before_update` of changed records that have such rows, and none is changed: the missing ones are added.
     """
 
     model: type[StoreModel]
@@ -278,6 +278,9 @@ async def _reject_taken(scope: Scope, kind: ImportKind, new: Sequence[ImportedRe
 async def _write_table(scope: Scope, source: str, table: ImportTable, rows: list[Row], updated: Sequence[int]) -> None:
     """Write the rows of one table; parts replace those of the `updated` records."""
     if table.keeps:
+        owners = sorted({row[table.owner] for row in rows} & set(updated))
+        if table.before_update and owners:
+            await execute(table.before_update, scope.store.id, owners)
         await add_missing_rows(scope, table, rows)
         return
     if table.shared:

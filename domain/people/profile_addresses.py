@@ -66,6 +66,11 @@ async def write_profile_addresses(scope: Scope, user_id: int, addresses: Mapping
     return changed
 
 
+def read_address_columns(values: InputValues) -> dict[str, str]:
+    """Return the columns of a saved address by its members; raises ValidationFailed."""
+    return _columns_of({**_BLANK, **read_fields(_FIELDS, values)})
+
+
 def _columns_of(address: Mapping[str, str]) -> dict[str, str]:
     name = " ".join(text for text in (address["firstname"].strip(), address["lastname"].strip()) if text)
     return {"name": name, "lastname": address["lastname"].strip(), **{member: address[member] for member in _MEMBERS}}

@@ -28,7 +28,16 @@ COMMANDS = re.findall(r"^ +vitrine (.+)$", PAGE.read_text(encoding="utf-8"), fla
 ANSWERS: dict[str, Any] = {
     "languages": {"languages": [], "params": {"total_items": "0"}},
     "users": {
-        "users": [{"user_id": "1", "email": "admin@example.com", "user_type": "A", "is_root": "Y", "phone": ""}],
+        "users": [
+            {
+                "user_id": "1",
+                "email": "admin@example.com",
+                "user_type": "A",
+                "is_root": "Y",
+                "phone": "",
+                "b_address": "",
+            }
+        ],
         "params": {"total_items": "1"},
     },
     "products": {

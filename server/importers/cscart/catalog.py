@@ -16,6 +16,7 @@ from domain.catalog.features import FEATURE_FIELDS
 from domain.catalog.features import VARIANT_FIELDS as FEATURE_VARIANT_FIELDS
 from domain.catalog.product_draft import ProductDraft
 from domain.catalog.product_writing import choose_slugs
+from domain.catalog.variation_groups import PURPOSES, read_code
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows
 from kernel.errors import ValidationFailed
 from kernel.fields import read_fields
@@ -31,6 +32,9 @@ from models.tables.catalog import (
     Product,
     ProductCategory,
     ProductImage,
+    VariationGroup,
+    VariationGroupFeature,
+    VariationGroupProduct,
 )
 from models.tables.taxes import ProductTax
 from server.importers.cscart.addresses import former_addresses, redirect_rows
@@ -359,3 +363,41 @@ def _chosen(variants: object) -> list[int]:
     if any("selected" in variant for variant in chosen):
         chosen = [variant for variant in chosen if variant.get("selected") not in (None, "", 0, "0", False, "N")]
     return [variant_id for variant in chosen if (variant_id := as_number(variant.get("variant_id"))) is not None]
+
+
+# --- Variation groups ------------------------------------------------------------------------------------------------------------
+
+VARIATION_GROUP = ImportKind(
+    "variation group",
+    ImportTable(VariationGroup),
+    ImportTable(VariationGroupFeature, owner="group_id"),
+    ImportTable(VariationGroupProduct, owner="group_id"),
+)
+
+
+def convert_variation_group(context: Context, record: Record) -> Rows:
+    """Convert a group of products, those that others are variations of before them."""
+    group = own_number(record, "id")
+    code = read_code(text(record, "code") or f"group-{group}")
+    purposes = {as_number(entry.get("feature_id")): text(entry, "purpose") for entry in objects(record.get("features"))}
+    members = sorted(objects(record.get("products")), key=lambda entry: number(entry, "parent_product_id") or 0)
+    products = [product for entry in members if (product := number(entry, "product_id")) is not None]
+    features = [feature for feature in purposes if feature is not None]
+    own = {"group_id": group}
+    return {
+        "variation_groups": [
+            {"id": group, "code": code, **context.times(moment(record, "created_at"), moment(record, "updated_at"))}
+        ],
+        "variation_group_features": [
+            {**own, "feature_id": feature, "purpose": _purpose(purposes[feature]), "position": place}
+            for place, feature in enumerate(context.present(features, "feature", "features"))
+        ],
+        "variation_group_products": [
+            {**own, "product_id": product, "position": place}
+            for place, product in enumerate(context.present(list(dict.fromkeys(products)), "product", "products"))
+        ],
+    }
+
+
+def _purpose(purpose: str) -> str:
+    return purpose if purpose in PURPOSES else PURPOSES[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from domain.imports.numbered import ImportedRecord, ImportKind, Rows
 from models.tables.base import StoreModel
-from models.tables.catalog import Category, Feature, Product
+from models.tables.catalog import Category, Feature, Product, VariationGroup
 from models.tables.content import Page
 from models.tables.marketplace import Vendor
 from models.tables.options import Combination, Option, OptionVariant
@@ -61,7 +61,7 @@ ENTITIES = (
     ShopEntity("usergroups", "usergroup_id", people.USERGROUP, people.convert_usergroup, "usergroup"),
     ShopEntity("vendors", "company_id", people.VENDOR, people.convert_vendor, "phone", paths=("vendors", "stores")),
     ShopEntity(
-        "users", "user_id", people.USER, people.convert_user, "phone", sort_by="id", refers_to=(Vendor, Usergroup)
+        "users", "user_id", people.USER, people.convert_user, "b_address", sort_by="id", refers_to=(Vendor, Usergroup)
     ),
     ShopEntity(
         "categories",
@@ -103,6 +103,14 @@ ENTITIES = (
         sort_by="product_id",
         refers_to=(Vendor, Category, Tax),
         prepare=catalog.choose_product_slugs,
+    ),
+    ShopEntity(
+        "product_variations_groups",
+        "id",
+        catalog.VARIATION_GROUP,
+        catalog.convert_variation_group,
+        "products",
+        refers_to=(VariationGroup, Feature, Product),
     ),
     ShopEntity(
         "options",

@@ -8,11 +8,13 @@ from auth.privileges import ALL as PRIVILEGES
 from domain.imports.numbered import ImportKind, ImportTable, Rows
 from domain.marketplace.vendors import VENDOR_FIELDS
 from domain.people.account_fields import STORED_FIELDS
+from domain.people.profile_addresses import read_address_columns
 from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
 from kernel.codes import MEMBERSHIP_STATUSES
+from kernel.errors import ValidationFailed
 from kernel.product_fields import SEO_FIELDS
 from models.tables.marketplace import Vendor
-from models.tables.users import User, Usergroup, UsergroupMembership
+from models.tables.users import User, UserAddress, Usergroup, UsergroupMembership
 from server.importers.cscart.addresses import former_addresses, redirect_rows
 from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
@@ -111,6 +113,7 @@ def _vendor_shippings(value: object) -> dict[str, Any]:
 
 # --- Users -----------------------------------------------------------------------------------------------------------------------
 
+_ADDRESS = ("firstname", "lastname", "city", "state", "zipcode", "country", "phone")
 _MEMBERSHIPS = ImportTable(UsergroupMembership, owner="user_id")
 USER = ImportKind(
     "user",
@@ -121,6 +124,13 @@ USER = ImportKind(
         only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
     ),
     _MEMBERSHIPS,
+    ImportTable(
+        UserAddress,
+        owner="user_id",
+        keeps=True,
+        before_update="DELETE FROM user_addresses WHERE tenant_id = $1 AND user_id = ANY($2::bigint[])"
+        " AND (is_default_billing OR is_default_shipping)",
+    ),
 )
 
 
@@ -152,7 +162,31 @@ def convert_user(context: Context, record: Record) -> Rows:
         "email_verified_at": created or context.scope.now,
         **context.times(created),
     }
-    return {"users": [row], "usergroup_memberships": _memberships(context, user_id, record)}
+    return {
+        "users": [row],
+        "usergroup_memberships": _memberships(context, user_id, record),
+        "user_addresses": _addresses(context, user_id, record),
+    }
+
+
+def _addresses(context: Context, user_id: int, record: Record) -> list[dict[str, Any]]:
+    """Return the addresses of the profile as the defaults for billing and shipping: one row where both are equal."""
+    rows: list[dict[str, Any]] = []
+    for prefix, column in (("b", "is_default_billing"), ("s", "is_default_shipping")):
+        values = {name: text(record, f"{prefix}_{name}") for name in _ADDRESS}
+        values |= {"street": text(record, f"{prefix}_address"), "complement": text(record, f"{prefix}_address_2")}
+        if not any(values[name] for name in ("street", "city", "zipcode")):
+            continue
+        try:
+            columns = read_address_columns({name: value for name, value in values.items() if value})
+        except ValidationFailed as error:
+            context.note(f"{prefix}_address: {error.message}; left out")
+            continue
+        if rows and all(rows[0][name] == value for name, value in columns.items()):
+            rows[0][column] = True
+        else:
+            rows.append({**columns, column: True, "user_id": user_id, **context.times(None)})
+    return rows
 
 
 def is_root(record: Record) -> bool:

@@ -68,6 +68,8 @@ _REASONS = {
     "users_email_key": EMAIL_USED,
     "option_exceptions_once_key": "another exception of the product has these options",
     "combinations_hash_key": "another combination of the product has these options",
+    "variation_groups_code_key": "another variation group has the code",
+    "variation_group_products_product_key": "one of its products is in another variation group",
     "shipment_lines_order_line_fkey": "a line that the source no longer has was shipped here",
 }
 
