@@ -115,13 +115,18 @@ export function nestedErrors(fields: Readonly<Record<string, string>>): Values {
   return root;
 }
 
-// The error has the record as it is now, for who has to choose.
-async function refuseChanged(entity: Entity, id: Id, previous: RaRecord | undefined): Promise<void> {
-  if (!previous?.updated_at) return;
-  const now = await read(entity, id, detailSelection(entity));
-  if (now && now.updated_at !== previous.updated_at) {
-    throw new ServerError("changed_meanwhile", errorText("changed_meanwhile", "changed meanwhile"), 409, {}, { current: formRecord(entity, now) });
-  }
+// What orders change by themselves is no change of another user.
+const COUNTED: readonly string[] = ["stock"];
+
+// Values are compared, not `updated_at`, which is in whole seconds. The error has the record as it is now, for who has to choose.
+async function refuseChanged(entity: Entity, id: Id, previous: RaRecord | undefined, entered: Values): Promise<void> {
+  const before = previous?.input as Values | undefined;
+  const now = before && (await read(entity, id, detailSelection(entity)));
+  if (!now) return;
+  const current = formRecord(entity, now);
+  const mine = changedValues(entered, before);
+  const theirs = Object.keys(changedValues(current.input, before)).filter((name) => !COUNTED.includes(name) || name in mine);
+  if (theirs.length) throw new ServerError("changed_meanwhile", errorText("changed_meanwhile", "changed meanwhile"), 409, {}, { current });
 }
 
 async function remove(entity: Entity, id: Id): Promise<RaRecord> {
@@ -179,7 +184,7 @@ const methods = {
   },
   update: async (resource: string, { id, data, previousData, meta }: { id: Id; data: Values; previousData?: RaRecord; meta?: { overwrite?: boolean } }) => {
     const entity = await loadEntity(resource);
-    if (!meta?.overwrite) await refuseChanged(entity, id, previousData);
+    if (!meta?.overwrite) await refuseChanged(entity, id, previousData, typedValues(entity.update?.fields ?? [], (data.input ?? {}) as Values));
     const previous = (previousData?.input ?? {}) as Values;
     return { data: formRecord(entity, await update(entity, id, (data.input ?? {}) as Values, previous)) };
   },

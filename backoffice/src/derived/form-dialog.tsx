@@ -13,6 +13,13 @@ import type { Field } from "../entities/types";
 import { ServerError } from "../graphql/errors";
 import { BothValues } from "./conflict";
 
+export interface Fresh {
+  fields: readonly Field[];
+  read: () => Promise<Values>;
+  // The values as the comparison shows them, where that isn't as they are.
+  show?: (values: Values) => Values;
+}
+
 interface Props {
   title: string;
   // The text of the button that sends the form; the title by default.
@@ -21,7 +28,7 @@ interface Props {
   values: Values;
   maxWidth?: "sm" | "md";
   // The present values of the inputs named by fields, where another user may change them meanwhile.
-  fresh?: { fields: readonly Field[]; read: () => Promise<Values> };
+  fresh?: Fresh;
   onSubmit: (input: Values) => Promise<void>;
   onClose: () => void;
   children: ReactNode;
@@ -33,6 +40,7 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
   const [refusal, setRefusal] = useState("");
   const [isRunning, setRunning] = useState(false);
   const [record] = useState({ id: "form", input: values });
+  const show = fresh?.show ?? ((shown: Values) => shown);
   const [before, setBefore] = useState(values);
   const [conflict, setConflict] = useState<{ mine: Values; theirs: Values } | null>(null);
 
@@ -68,7 +76,7 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
           {conflict && fresh && (
             <Alert severity="warning">
               {translate("form.changed")} {translate("form.again")}
-              <BothValues fields={fresh.fields} before={record.input} {...conflict} />
+              <BothValues fields={fresh.fields} before={show(record.input)} mine={show(conflict.mine)} theirs={show(conflict.theirs)} />
             </Alert>
           )}
           {refusal && <Alert severity="error">{refusal}</Alert>}

@@ -13,6 +13,7 @@ const ANNOUNCED: readonly string[] = ["order.created", "order.cancelled", "payme
 const SHOWN: readonly unknown[] = ["order", "payment", "shipment", "home"];
 // Several events of one change are one reading.
 const SETTLE_MS = 400;
+const POLL_MS = 60_000;
 
 export default function Live() {
   const translate = useTranslate();
@@ -23,12 +24,16 @@ export default function Live() {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
   useEffect(() => {
-    if (!isFollowed) return undefined;
     // Lists and pages are read again where they are, so that focus and scroll stay; a record in a form isn't.
     const refresh = () => {
       clearTimeout(timer.current);
       timer.current = setTimeout(() => void client.invalidateQueries({ predicate: ({ queryKey }) => SHOWN.includes(queryKey[0]) && queryKey[1] !== "getOne" }), SETTLE_MS);
     };
+    // The events of a store aren't a vendor's to read.
+    if (!isFollowed) {
+      const poll = setInterval(refresh, POLL_MS);
+      return () => clearInterval(poll);
+    }
     const arrive = ({ event, order }: Arrived) => {
       refresh();
       if (ANNOUNCED.includes(event) && order) setSaid(translate(`live.${event.replace(".", "_")}`, { number: order.number }));

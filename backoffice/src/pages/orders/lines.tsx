@@ -6,12 +6,13 @@ import { useTranslate } from "ra-core";
 import { AutocompleteInput, NumberInput, ReferenceInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { useFieldArray } from "react-hook-form";
-import { mayDo, mayRead } from "../../data/permissions";
+import { mayDo } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
 import { money, number } from "../../format";
-import { OfficeOrderUpdateDocument } from "../../generated";
+import { OfficeOrderDocument, OfficeOrderUpdateDocument } from "../../generated";
 import { execute } from "../../graphql/client";
+import { useSession } from "../../shell/context";
 import { canChangeLines, type Order, useChange } from "./data";
 import { cents, Facts, MoneyInput, Section } from "./parts";
 
@@ -80,13 +81,22 @@ interface EditedLine {
   line?: Line;
 }
 
+const edited = (order: Order): { items: EditedLine[] } => ({
+  items: order.items.map((line) => ({ product_id: line.product_id, quantity: line.quantity, price: line.price_cents, line })),
+});
+
 function EditLines({ order, onClose }: { order: Order; onClose: () => void }) {
   const translate = useTranslate();
   const change = useChange();
-  const items: EditedLine[] = order.items.map((line) => ({ product_id: line.product_id, quantity: line.quantity, price: line.price_cents, line }));
+  const [values] = useState(() => edited(order));
+  const fresh = {
+    fields: [{ name: "items", kind: "text", isList: true }] as const,
+    read: async () => edited((await execute(OfficeOrderDocument, { id: order.id })).order ?? order),
+    show: ({ items }: Values) => ({ items: (items as EditedLine[]).map(({ line, quantity, price }) => `${number(quantity)} × ${line?.name ?? "…"} ${money(cents(price), order.currency)}`) }),
+  };
   const submit = (input: Values) => change(() => execute(OfficeOrderUpdateDocument, { id: order.id, input: { items: (input.items as EditedLine[]).map(written) } }));
   return (
-    <FormDialog title={translate("order.edit_lines")} button={translate("ra.action.save")} maxWidth="md" values={{ items }} onSubmit={submit} onClose={onClose}>
+    <FormDialog title={translate("order.edit_lines")} button={translate("ra.action.save")} maxWidth="md" values={values} fresh={fresh} onSubmit={submit} onClose={onClose}>
       <LineInputs />
     </FormDialog>
   );
@@ -106,6 +116,8 @@ function written({ product_id, quantity, price, line }: EditedLine) {
 
 function LineInputs() {
   const translate = useTranslate();
+  // A vendor sets no prices.
+  const { me } = useSession();
   const { fields, append, remove } = useFieldArray({ name: "input.items" });
   const rows = fields as (EditedLine & { id: string })[];
   return (
@@ -116,7 +128,7 @@ function LineInputs() {
           <Box key={id} role="group" aria-label={line?.name ?? translate("order.add_line")} sx={{ display: "grid", gap: 1, alignItems: "start", gridTemplateColumns: { xs: "1fr 1fr", sm: "minmax(0, 1fr) 7rem 9rem auto" }, borderBottom: "1px solid", borderColor: "divider", pb: 1 }}>
             <Box sx={{ gridColumn: { xs: "1 / -1", sm: "auto" }, minWidth: 0, alignSelf: "center" }}>{line ? <LineName line={line} /> : <ProductInput source={`${source}.product_id`} />}</Box>
             <NumberInput source={`${source}.quantity`} label="order.quantity" helperText={false} min={1} fullWidth />
-            {mayDo("payment_record") || mayRead("user") ? <MoneyInput source={`${source}.price`} label={translate("order.price")} /> : <span />}
+            {me.role === "admin" ? <MoneyInput source={`${source}.price`} label={translate("order.price")} /> : <span />}
             <Button sx={{ mt: 1 }} color="error" onClick={() => remove(index)} aria-label={`${translate("order.remove_line")} ${line?.name ?? ""}`}>{translate("order.remove_line")}</Button>
           </Box>
         );
