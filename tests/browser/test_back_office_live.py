@@ -97,6 +97,7 @@ async def test_an_order_moves_on_the_board_by_its_menu_without_a_mouse(clerk: Cl
     await confirm(clerk)
     await clerk.page.wait_for(f"document.querySelector('[data-status=B] [data-order=\"{number}\"]') !== null")
     assert await status_of(clerk, number) == "B"
+    await clerk.page.wait_for(f"document.activeElement.closest('[data-order]')?.dataset.order === '{number}'")
 
 
 @on_desktop

@@ -160,3 +160,35 @@ async def test_a_printed_order_has_no_menu_and_no_buttons(clerk: Clerk) -> None:
     )
     assert await clerk.page.evaluate(visible) == 0
     assert await clerk.page.evaluate("document.querySelector('main').innerText.includes('Itens')")
+
+
+@each_width
+async def test_a_vendor_ships_its_own_order_and_is_offered_no_price_and_no_refund(clerk: Clerk) -> None:
+    order, vendor = await value(
+        clerk.store,
+        "select array[min(o.public_id::text), min(l.vendor_id)::text] from orders o join order_lines l on l.order_id = o.id"
+        " where o.status = 'P' and not exists (select 1 from shipments s where s.order_id = o.id)"
+        " group by o.id having count(*) = count(l.vendor_id) and min(l.vendor_id) = max(l.vendor_id) order by o.id limit 1",
+    )
+    user = await add_user(clerk.store, user_type="V", vendor_id=int(vendor))
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Vendas")
+    await clerk.check("vendor-home")
+    await clerk.go(f"/order/{order}", "Pedido")
+    await clerk.see("Histórico")
+    await clerk.check("vendor-order")
+    assert not await clerk.page.evaluate("document.querySelector('main').innerText.includes('Anotações internas')")
+    offered = await clerk.page.evaluate("[...document.querySelectorAll('main button')].map(each => each.innerText)")
+    assert {"Reembolsar", "Registrar pagamento"}.isdisjoint(offered)
+    await clerk.press("Enviar")
+    await clerk.fill("input.tracking_number", "VD123")
+    await submit(clerk)
+    await clerk.see("VD123")
+    await clerk.press("Mudar o status")
+    await clerk.page.click("[role=dialog] [role=combobox]")
+    await clerk.page.wait_for("document.querySelector('[role=option]') !== null")
+    offered = await clerk.page.evaluate(
+        "[...document.querySelectorAll('[role=option]')].map(each => each.dataset.value)"
+    )
+    assert "C" in offered
+    assert "I" not in offered

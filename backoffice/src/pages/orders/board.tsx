@@ -12,7 +12,7 @@ import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNotify, useTranslate } from "ra-core";
-import { type DragEvent, useDeferredValue, useState } from "react";
+import { type DragEvent, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Link as RouterLink } from "react-router-dom";
 import { mayDo } from "../../data/permissions";
 import { Value } from "../../derived/value";
@@ -41,9 +41,15 @@ export function Board() {
   const searched = useDeferredValue(search.trim());
   const [dragged, setDragged] = useState<Card | null>(null);
   const [move, setMove] = useState<Move | null>(null);
+  // A card that moved is another element, which gets the focus.
+  const [moved, setMoved] = useState<Move | null>(null);
   const next = (status: string) => nextStatuses(statuses, status, me.role === "vendor");
   const mayMove = mayDo("order_set_status");
 
+  const close = () => {
+    setMoved(move);
+    setMove(null);
+  };
   const drop = (to: string) => {
     const card = dragged;
     setDragged(null);
@@ -60,11 +66,12 @@ export function Board() {
           <Column
             key={status.letter} status={status} search={searched} next={next(status.letter)} mayMove={mayMove}
             isTarget={dragged !== null && next(dragged.status).some(({ letter }) => letter === status.letter)}
+            focused={moved?.to === status.letter ? moved.card.id : ""}
             onDrag={setDragged} onDrop={() => drop(status.letter)} onMove={setMove}
           />
         ))}
       </Box>
-      {move && <StatusDialog orders={[move.card]} choices={next(move.card.status)} chosen={move.to} onClose={() => setMove(null)} />}
+      {move && <StatusDialog orders={[move.card]} choices={next(move.card.status)} chosen={move.to} onClose={close} />}
     </>
   );
 }
@@ -75,12 +82,13 @@ interface ColumnProps {
   next: readonly OrderStatus[];
   mayMove: boolean;
   isTarget: boolean;
+  focused: string;
   onDrag: (card: Card | null) => void;
   onDrop: () => void;
   onMove: (move: Move) => void;
 }
 
-function Column({ status, search, next, mayMove, isTarget, onDrag, onDrop, onMove }: ColumnProps) {
+function Column({ status, search, next, mayMove, isTarget, focused, onDrag, onDrop, onMove }: ColumnProps) {
   const translate = useTranslate();
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["order", "board", status.letter, search],
@@ -104,7 +112,7 @@ function Column({ status, search, next, mayMove, isTarget, onDrag, onDrop, onMov
         <Box component="span" sx={{ color: "text.secondary", fontWeight: 400 }}>{data ? number(data.pages[0]?.total) : ""}</Box>
       </Typography>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0, display: "grid", gap: 1, gridTemplateColumns: "minmax(0, 1fr)" }}>
-        {cards.map((card) => <CardOf key={card.id} card={card} next={mayMove ? next : []} onDrag={onDrag} onMove={onMove} />)}
+        {cards.map((card) => <CardOf key={card.id} card={card} next={mayMove ? next : []} isFocused={card.id === focused} onDrag={onDrag} onMove={onMove} />)}
       </Box>
       {hasNextPage && <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage} aria-label={`${translate("board.more")}: ${status.description}`}>{translate("board.more")}</Button>}
     </Paper>
@@ -114,12 +122,17 @@ function Column({ status, search, next, mayMove, isTarget, onDrag, onDrop, onMov
 interface CardProps {
   card: Card;
   next: readonly OrderStatus[];
+  isFocused: boolean;
   onDrag: (card: Card | null) => void;
   onMove: (move: Move) => void;
 }
 
-function CardOf({ card, next, onDrag, onMove }: CardProps) {
+function CardOf({ card, next, isFocused, onDrag, onMove }: CardProps) {
   const translate = useTranslate();
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (isFocused) link.current?.focus();
+  }, [isFocused]);
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const choose = (to: string) => {
     setAnchor(null);
@@ -128,7 +141,7 @@ function CardOf({ card, next, onDrag, onMove }: CardProps) {
   return (
     <Paper component="li" data-order={card.number} draggable={next.length > 0} onDragStart={() => onDrag(card)} onDragEnd={() => onDrag(null)} sx={{ p: 1.25, cursor: next.length ? "grab" : "default" }}>
       <Box sx={{ display: "flex", alignItems: "center", gap: 1 }}>
-        <Link component={RouterLink} to={`/order/${card.id}`} draggable={false} sx={{ flex: 1, fontWeight: 650 }}>{translate("order.title", { number: card.number })}</Link>
+        <Link ref={link} component={RouterLink} to={`/order/${card.id}`} draggable={false} sx={{ flex: 1, fontWeight: 650 }}>{translate("order.title", { number: card.number })}</Link>
         {next.length > 0 && (
           <IconButton size="small" aria-label={translate("board.move", { number: card.number })} aria-haspopup="menu" onClick={(event) => setAnchor(event.currentTarget)}><MoreVert fontSize="small" /></IconButton>
         )}

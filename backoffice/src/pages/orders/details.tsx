@@ -6,7 +6,7 @@ import { useTranslate } from "ra-core";
 import { TextInput } from "ra-ui-materialui";
 import { type ReactNode, useState } from "react";
 import { Link as RouterLink } from "react-router-dom";
-import { mayDo, mayRead } from "../../data/permissions";
+import { isRefused, mayDo, mayRead } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
 import { StatusName, Value } from "../../derived/value";
@@ -74,7 +74,7 @@ export function Customer({ order }: { order: Order }) {
   return (
     <Section title={translate("order.customer")} actions={edit}>
       <Box sx={{ overflowWrap: "anywhere" }}>
-        {customer.id && mayRead("user") ? <Link component={RouterLink} to={`/user/${customer.id}`}>{customer.name}</Link> : customer.name}
+        {customer.id && mayRead("user_page") ? <Link component={RouterLink} to={`/user/${customer.id}`}>{customer.name}</Link> : customer.name}
         <Box><Link href={`mailto:${customer.email}`}>{customer.email}</Link></Box>
         {customer.phone && <Box><Link href={`tel:${customer.phone.replaceAll(/[^+\d]/g, "")}`}>{customer.phone}</Link></Box>}
       </Box>
@@ -109,6 +109,8 @@ function Address({ order, kind }: { order: Order; kind: "shipping_address" | "bi
 export function Notes({ order }: { order: Order }) {
   const translate = useTranslate();
   const edit = mayDo("order_create") && <EditTexts title={translate("order.details")} names={NOTES} read={(each) => pick(each, NOTES)} order={order} write={(entered) => update(order, entered)} />;
+  // Those of the staff aren't a vendor's to read.
+  if (isRefused("Order", "details")) return <Section title={translate("order.notes")}><Text text={order.notes} /></Section>;
   return (
     <Section title={translate("order.details")} actions={edit}>
       <Text text={order.details ?? ""} />
