@@ -20,6 +20,8 @@ const KINDS = {
   ID: "id", String: "text", Int: "integer", BigInt: "integer", Float: "number", Boolean: "boolean", DateTime: "time", Upload: "file",
   OrderStatus: "status", ShipmentStatus: "status",
 };
+// Refuses an update of a record that was changed since: no input of a form.
+const GUARD = "expected_updated_at";
 const enums = {};
 
 function labelOf(type) {
@@ -105,8 +107,9 @@ function mutation(name, record, entity) {
   const isUpdate = name.endsWith("_update");
   // Mutations of another form have pages of their own, if any.
   if (!input || getNamedType(field.type) !== record || field.args.some((argument) => argument.name === "id") !== isUpdate) return undefined;
-  const extra = field.args.filter((argument) => !["id", "input"].includes(argument.name));
+  const extra = field.args.filter((argument) => !["id", "input", GUARD].includes(argument.name));
   return {
+    isGuarded: field.args.some((argument) => argument.name === GUARD) || undefined,
     type: getNamedType(input.type).name,
     fields: writable(getNamedType(input.type), record, entity).filter((each) => !isUpdate || !each.members?.some((member) => member.isUnread)),
     extra: extra.map((each) => argument(each, record, entity)),

@@ -21,7 +21,7 @@ from models.reading.queries import Row, by_ids
 from models.reading.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.scalars import ID
 from schema.types.catalog import (
@@ -123,6 +123,7 @@ class CatalogMutations:
         return await load_record(info, number)
 
     @root_field(_WRITE_PRODUCTS)
+    @unless_changed(ProductObject)
     async def product_update(self, info: Info, id: ID, input: ProductInput) -> ProductObject | None:
         """Update a product; omitted fields stay unchanged. Emits `product.updated`."""
         scope = info.context.scope

@@ -12,7 +12,7 @@ from strawberry import Info
 from auth.access import Access
 from domain.records import RecordType
 from resolvers.entity_queries import singular_of, with_article
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
 from schema.fields import root_field
 from schema.scalars import ID
 
@@ -65,7 +65,7 @@ def build_entity_mutations(
         f"{singular}_create": root_field(access, create_description or f"Create {label}.")(create),
         f"{singular}_update": root_field(
             update_access or access, update_description or f"Update {label}; omitted fields stay unchanged."
-        )(update),
+        )(unless_changed(type_)(update)),
         f"{singular}_delete": delete_field(access, delete_description or f"Delete {label}.", records.delete),
     }
     name = type_.__strawberry_definition__.name

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import wraps
+from inspect import Parameter, signature
 from typing import Any
 
 from strawberry import Info
 
 from auth.access import Access
-from kernel.errors import Forbidden, ValidationFailed
+from kernel.clock import format_rfc3339
+from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import PublicId
 from kernel.scope import Scope, requires_uuid
+from models.connection import database
 from models.reading import row_reads
-from models.reading.queries import Row, by_id
-from models.reading.response_shapes import NotCompiled
+from models.reading.queries import Entity, Row, by_id
+from models.reading.response_shapes import NotCompiled, ResponseShape, ScalarField
 from resolvers.engine.executor import ReadRecord
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs import provided_fields
-from schema.scalars import ID
+from schema.scalars import ID, DateTime, parse_id
 from schema.selection import is_requested, requested_shape
 
 LINE_FIELD_NAMES = {"product_id": "product"}
@@ -29,6 +34,51 @@ class DeletedRecordObject:
     """A deleted record."""
 
     id: ID = output_field("The ID passed as the argument.")
+
+
+def unless_changed(type_: Any) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
+    """Add the argument `expected_updated_at` to an update of one record of a type, where its records have `updated_at`."""
+    if not any(field.name == "updated_at" for field in type_.__strawberry_definition__.fields):
+        return lambda update: update
+    argument = Parameter("expected_updated_at", Parameter.KEYWORD_ONLY, default=None, annotation=DateTime | None)
+
+    def decorate(update: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        @wraps(update)
+        async def checked(*args: Any, expected_updated_at: datetime | None = None, **kwargs: Any) -> Any:
+            if expected_updated_at is None:
+                return await update(*args, **kwargs)
+            scope = kwargs["info"].context.scope
+            async with database.transaction(scope):
+                await _refuse_changed(scope, type_.__entity__, kwargs["id"], expected_updated_at)
+                return await update(*args, **kwargs)
+
+        declared = signature(update)
+        checked.__signature__ = declared.replace(parameters=[*declared.parameters.values(), argument])  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+async def _refuse_changed(scope: Scope, entity: Entity, id: Any, expected: datetime) -> None:
+    """Lock a record that the caller sees and raise Conflict unless it was last updated in the second of a time."""
+    reference = parse_id(id, numeric=entity.has_numeric_ids)
+    if reference is None:
+        return  # which the update answers
+    condition = by_id(reference)
+    lock = f"SELECT t.id FROM {entity.table} t WHERE t.tenant_id = $1 AND {condition.sql.format('$2')} FOR UPDATE"
+    await database.fetchval(lock, scope.store.id, *condition.params)
+    row = await row_reads.fetch_first(
+        scope, ResponseShape(entity, (ScalarField("updated_at", "t.updated_at", "python"),)), condition
+    )
+    if row is None:
+        return
+    updated = format_rfc3339(row["updated_at"])
+    if updated != format_rfc3339(expected):
+        raise Conflict(
+            f"the record was updated at {updated}; expected {format_rfc3339(expected)}",
+            reason="changed_meanwhile",
+            details={"updated_at": updated},
+        )
 
 
 async def load_record(info: Any, number: int) -> Any:

@@ -22,6 +22,7 @@ from resolvers.mutation_helpers import (
     rename_error_fields,
     rename_fields,
     rename_line_fields,
+    unless_changed,
 )
 from schema.enums import SalesPeriod
 from schema.fields import root_field
@@ -80,6 +81,7 @@ class OrderMutations:
         return await load_record(info, placed.id)
 
     @root_field(_WRITE_OR_VENDOR)
+    @unless_changed(OrderObject)
     async def order_update(self, info: Info, id: ID, input: OrderInput) -> OrderObject | None:
         """Update an order; omitted fields stay unchanged. `items` replace all lines while the status is `O` or `B`; totals are
         recalculated.

@@ -14,7 +14,7 @@ from kernel.scope import ActorKind
 from models.references import USER, find
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_fields, unless_changed
 from resolvers.sessions import load_own_user
 from schema.enums import AddressType, MembershipStatus
 from schema.fields import root_field
@@ -79,6 +79,7 @@ class PeopleMutations:
         return await load_record(info, user.id)
 
     @root_field(_WRITE_OR_SELF)
+    @unless_changed(UserObject)
     async def user_update(self, info: Info, id: ID, input: UserInput) -> UserObject | None:
         """Update a user; omitted fields stay unchanged. A new password, type or status revokes the user's sessions and tokens."""
         scope = info.context.scope
@@ -123,6 +124,7 @@ class PeopleMutations:
         return await load_record(info, usergroup.id)
 
     @root_field(_ADMIN_WRITE)
+    @unless_changed(UsergroupObject)
     async def usergroup_update(self, info: Info, id: ID, input: UsergroupInput) -> UsergroupObject | None:
         """Update a usergroup; omitted fields stay unchanged."""
         usergroup = await usergroups.update_usergroup(info.context.scope, id, rename_fields(input, {}))

@@ -14,7 +14,7 @@ from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import ValidationFailed
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
 from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
 from schema.inputs import provided_fields
@@ -59,6 +59,7 @@ class ShippingMutations:
         return await load_record(info, number)
 
     @root_field(_WRITE_SHIPMENTS)
+    @unless_changed(ShipmentObject)
     async def shipment_update(self, info: Info, id: ID, input: ShipmentInput) -> ShipmentObject | None:
         """Update a shipment; omitted fields stay unchanged, the order can't be changed."""
         _, units, fields = _shipment_fields(input)

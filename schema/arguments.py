@@ -14,6 +14,7 @@ _BY_NAME: Mapping[str, str] = {
     "before": "A cursor: only records before it.",
     "billing": "Who pays, where it isn't the order's customer.",
     "card_token": "The token of the card, which the gateway's script made in the browser; required for a card, and never a card's number.",
+    "expected_updated_at": "Refuse the change if the record was updated in another second than this.",
     "carrier": "The carrier of the shipment; applies with a tracking code.",
     "cart_id": "The ID of the cart.",
     "client_id": "The client ID of the app.",

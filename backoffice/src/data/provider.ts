@@ -119,28 +119,31 @@ export function nestedErrors(fields: Readonly<Record<string, string>>): Values {
 const COUNTED: readonly string[] = ["stock"];
 
 // Values are compared, not `updated_at`, which is in whole seconds. The error has the record as it is now, for who has to choose.
-async function refuseChanged(entity: Entity, id: Id, previous: RaRecord | undefined, entered: Values): Promise<void> {
+// Returns the time of its last change, so that the server refuses one that comes in between.
+async function refuseChanged(entity: Entity, id: Id, previous: RaRecord | undefined, entered: Values): Promise<string | undefined> {
   const before = previous?.input as Values | undefined;
   const now = before && (await read(entity, id, detailSelection(entity)));
-  if (!now) return;
+  if (!now) return undefined;
   const current = formRecord(entity, now);
   const mine = changedValues(entered, before);
   const theirs = Object.keys(changedValues(current.input, before)).filter((name) => !COUNTED.includes(name) || name in mine);
   if (theirs.length) throw new ServerError("changed_meanwhile", errorText("changed_meanwhile", "changed meanwhile"), 409, {}, { current });
+  return entity.update?.isGuarded ? (now.updated_at as string | undefined) : undefined;
 }
 
 async function remove(entity: Entity, id: Id): Promise<RaRecord> {
   return change(`mutation Delete($id: ${entity.idType}) { record: ${entity.name}_delete(id: $id) { id } }`, { id });
 }
 
-async function update(entity: Entity, id: Id, values: Values, previous: Values): Promise<RaRecord> {
+async function update(entity: Entity, id: Id, values: Values, previous: Values, expected?: string): Promise<RaRecord> {
   const input = changedValues(typedValues(entity.update?.fields ?? [], values), previous);
   const extra = extraOf(entity.update, values);
   if (!Object.keys(input).length) return (await read(entity, id, detailSelection(entity))) ?? { id };
   for (const argument of entity.update?.extra ?? []) delete input[argument.name];
-  const query = `mutation Update($id: ${entity.idType}, $input: ${entity.update?.type ?? ""}!${extra.parameters}) {
-    record: ${entity.name}_update(id: $id, input: $input${extra.passed}) { ${detailSelection(entity)} } }`;
-  return change(query, { id, input, ...extra.values });
+  const guard = expected ? { parameter: ", $expected: DateTime", passed: ", expected_updated_at: $expected" } : { parameter: "", passed: "" };
+  const query = `mutation Update($id: ${entity.idType}, $input: ${entity.update?.type ?? ""}!${extra.parameters}${guard.parameter}) {
+    record: ${entity.name}_update(id: $id, input: $input${extra.passed}${guard.passed}) { ${detailSelection(entity)} } }`;
+  return change(query, { id, input, ...extra.values, ...(expected ? { expected } : {}) });
 }
 
 async function getMany(entity: Entity, ids: readonly Id[]): Promise<RaRecord[]> {
@@ -184,9 +187,9 @@ const methods = {
   },
   update: async (resource: string, { id, data, previousData, meta }: { id: Id; data: Values; previousData?: RaRecord; meta?: { overwrite?: boolean } }) => {
     const entity = await loadEntity(resource);
-    if (!meta?.overwrite) await refuseChanged(entity, id, previousData, typedValues(entity.update?.fields ?? [], (data.input ?? {}) as Values));
-    const previous = (previousData?.input ?? {}) as Values;
-    return { data: formRecord(entity, await update(entity, id, (data.input ?? {}) as Values, previous)) };
+    const entered = (data.input ?? {}) as Values;
+    const expected = meta?.overwrite ? undefined : await refuseChanged(entity, id, previousData, typedValues(entity.update?.fields ?? [], entered));
+    return { data: formRecord(entity, await update(entity, id, entered, (previousData?.input ?? {}) as Values, expected)) };
   },
   updateMany: async (resource: string, { ids, data }: { ids: Id[]; data: Values }) => {
     const entity = await loadEntity(resource);

@@ -34,6 +34,8 @@ export interface Action {
 }
 
 export interface Write {
+  // Takes `expected_updated_at`.
+  isGuarded?: boolean;
   type: string;
   fields: readonly Field[];
   extra: readonly Argument[];
