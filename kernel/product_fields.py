@@ -130,6 +130,9 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "zero_price_action": InputField("zero_price_action", one_of("R", "P", "A")),
     "unlimited_download": InputField("unlimited_download", flag),
     "promo_text": InputField("promo_text", text()),
+    "exception_type": InputField("exception_type", one_of("F", "A")),
+    "option_order": InputField("option_order", one_of("P", "S")),
+    "details_layout": InputField("details_layout", short_text),
     "ncm": InputField("ncm", ncm, code="ncm_invalid"),
     **SEO_FIELDS,
 }

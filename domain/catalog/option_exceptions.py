@@ -31,7 +31,7 @@ FORBIDDEN, ALLOWED = "F", "A"
 _INSERT = """
 WITH inserted AS (
     INSERT INTO option_exceptions (tenant_id, public_id, product_id, type, hash, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $6)
+    SELECT $1, $2, p.id, coalesce($4::text, p.exception_type), $5, $6, $6 FROM products p WHERE p.tenant_id = $1 AND p.id = $3
     ON CONFLICT (tenant_id, product_id, type, hash) DO NOTHING
     RETURNING id
 ), choices AS (
@@ -48,8 +48,30 @@ WHERE e.tenant_id = $1 AND e.id = $2 FOR NO KEY UPDATE OF e
 """
 
 
+# One that the product has of both types is left once.
+_DELETE_REPEATED = """
+DELETE FROM option_exceptions e USING unnest($2::bigint[], $3::text[]) AS g (product_id, type), products p
+WHERE e.tenant_id = $1 AND e.product_id = g.product_id AND e.type <> g.type AND p.tenant_id = $1 AND p.id = g.product_id
+    AND p.exception_type <> g.type
+    AND EXISTS (SELECT FROM option_exceptions o
+        WHERE o.tenant_id = $1 AND o.product_id = e.product_id AND o.type = g.type AND o.hash = e.hash)
+"""
+_SET_TYPES = """
+UPDATE option_exceptions e SET type = g.type, updated_at = $4
+FROM unnest($2::bigint[], $3::text[]) AS g (product_id, type), products p
+WHERE e.tenant_id = $1 AND e.product_id = g.product_id AND e.type <> g.type AND p.tenant_id = $1 AND p.id = g.product_id
+    AND p.exception_type <> g.type
+"""
+
+
+async def set_exception_types(scope: Scope, types: Mapping[int, str]) -> None:
+    """Give the exceptions of products whose type changes the new one; the products are locked and not written yet."""
+    await execute(_DELETE_REPEATED, scope.store.id, list(types), list(types.values()))
+    await execute(_SET_TYPES, scope.store.id, list(types), list(types.values()), scope.now)
+
+
 async def create_exception(scope: Scope, values: InputValues) -> int:
-    """Create an exception and return its internal id: `product`*, `type` (default forbidden), `choices`*.
+    """Create an exception and return its internal id: `product`*, `type` (default that of the product), `choices`*.
 
     `choices` maps options to variants, `-1` (any, which is no condition) or `-2` (the option is not selected).
 
@@ -66,7 +88,7 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
             scope.store.id,
             public_id,
             product.id,
-            columns.get("type", FORBIDDEN),
+            columns.get("type"),
             combination_hash([*pairs, *wildcards]),
             scope.now,
             [uuid7() for _ in pairs],

@@ -19,6 +19,7 @@ from uuid import UUID
 from domain import event_types, events
 from domain.catalog import stock
 from domain.catalog.feature_values import ParsedFeatureValue, read_feature_values, write_feature_values
+from domain.catalog.option_exceptions import set_exception_types
 from domain.catalog.product_draft import (
     ProductDraft,
     apply_new_product_rules,
@@ -221,6 +222,13 @@ async def _write(
     if not drafts:
         return set()
     new = {id(draft) for draft in drafts if draft.is_new}
+    types = {
+        draft.product_id: draft.columns["exception_type"]
+        for draft in drafts
+        if draft.product_id is not None and "exception_type" in draft.columns
+    }
+    if types:
+        await set_exception_types(scope, types)
     try:
         written = await write_rows(scope, drafts)
     except UniqueViolation as error:

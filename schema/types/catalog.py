@@ -277,6 +277,13 @@ class ProductObject:
         description="Whether its files may be downloaded without a limit, for storefronts."
     )
     promo_text: str = column(description="A promotional text, unsanitized HTML.")
+    exception_type: str = column(
+        description="What exceptions of its options are: `F` forbidden, `A` the only allowed ones. A change applies to all of them."
+    )
+    option_order: str = column(
+        description="How another system offers its options: `P` all at once, `S` one after the other."
+    )
+    details_layout: str = column(description="The template of its page in another system; empty if not set.")
     ncm: str = column(description="The NCM, eight digits; empty if not set.")
     category_id: ID | None = column(referenced("categories", "category_id"), "The main category.")
     category_number: BigInt = legacy_number("category_id", "the main category")

@@ -47,8 +47,11 @@ SIDE_EFFECTS = {
 PRODUCT = {
     "name", "name_folded", "slug", "price_cents", "on_hand", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity",
     "max_quantity", "quantity_step", "quantity_choices", "low_stock_limit", "available_since", "out_of_stock_action", "zero_price_action",
-    "unlimited_download", "promo_text", "ncm", "search", "page_title", "meta_keywords", "meta_description", *product_records.DEFAULTS,
+    "unlimited_download", "promo_text", "exception_type", "option_order", "details_layout", "ncm", "search",
+    "page_title", "meta_keywords", "meta_description", *product_records.DEFAULTS,
 }  # fmt: skip
+# The exceptions of its options follow its `exception_type`.
+PRODUCT_COLUMNS = {"products": PRODUCT, "option_exceptions": {"type"}}
 # A vendor may change the status of an order consisting of its own lines.
 STATUS_CHANGE = {
     "orders": {"status", "stock_state", "hold_until", "tracking_code"},
@@ -94,8 +97,8 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         {"vendor_banners"},
     ),
     "product_create": ({}, {"products", *PRODUCT_RELATIONS}),
-    "product_update": ({"products": PRODUCT}, {"variation_group_products", *PRODUCT_RELATIONS}),
-    "product_bulk_upsert": ({"products": PRODUCT}, {"products", "variation_group_products", *PRODUCT_RELATIONS}),
+    "product_update": (PRODUCT_COLUMNS, {"variation_group_products", *PRODUCT_RELATIONS}),
+    "product_bulk_upsert": (PRODUCT_COLUMNS, {"products", "variation_group_products", *PRODUCT_RELATIONS}),
     # Lines and status, and the resulting totals and stock.
     "order_update": (
         {
@@ -234,7 +237,8 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
         "url": "https://intruder.example", "label_url": "https://intruder.example/label", "rate_source": "table",
         "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
-        "order_status": "P", "tracking": "D", "out_of_stock_action": "B", "zero_price_action": "P", "ncm": "61091000",
+        "order_status": "P", "tracking": "D", "out_of_stock_action": "B", "zero_price_action": "P",
+        "exception_type": "A", "option_order": "S", "ncm": "61091000",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
         "value": "x", "options": {}, "refused": False,
     }  # fmt: skip

@@ -20,7 +20,7 @@ REFERENCE = (ROOT / "docs/reference/legacy.md").read_text()
 
 CONTENT: Mapping[str, str] = {
     "products": "product product_code short_description full_description main_pair image_pairs page_title meta_keywords meta_description"
-    " gtin ncm promo_text",
+    " gtin ncm promo_text details_layout",
     "categories": "category description page_title meta_keywords meta_description",
     "features": "description",
     "options": "option_name description main_pair",
@@ -73,6 +73,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "product_features": "domain/promotions/facts.py feature_values",
         "variation_feature_values": "domain/promotions/facts.py feature_values",
         "variation_group_id": "domain/catalog/variation_members.py place_products",
+        "exceptions_type": "domain/catalog/products.py set_exception_types",
     },
     "categories": {
         "parent_id": f"{_PROMOTIONS} id_path", "status": "domain/catalog/listing.py status", "position": f"{_PRODUCTS} position",

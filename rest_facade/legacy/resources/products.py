@@ -8,7 +8,9 @@ from kernel.codes import PRODUCT_STATUSES
 from kernel.json_schema import STRING
 from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import is_cscart
 from rest_facade.legacy.resource import (
+    IN_CSCART,
     SEARCH,
     CombinedFilter,
     NestedList,
@@ -80,8 +82,19 @@ PRODUCTS = Resource(
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
         RecordField("product_features", FEATURES_OF_PRODUCT, "features", source="features { ...LegacyFeatureValue }"),
     ),
-    detail_fields=(RecordField("variation_group_code", types.TEXT),),
+    detail_fields=(
+        RecordField("variation_group_code", types.TEXT),
+        *(
+            RecordField(name, value_type, column, source=column, permission=IN_CSCART)
+            for name, value_type, column in (
+                ("exceptions_type", types.choice("F", "A"), "exception_type"),
+                ("options_type", types.choice("P", "S"), "option_order"),
+                ("details_layout", types.TEXT, "details_layout"),
+            )
+        ),
+    ),
     input_fields=(RecordField("variation_feature_values", VARIANTS_OF_FEATURES, "features"),),
+    permissions={IN_CSCART: is_cscart},
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),
