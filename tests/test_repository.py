@@ -32,6 +32,20 @@ LOCKS = (
 
 LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
 TOP_LEVEL_FOLDERS = LAYERS | {"backoffice", "tests", "bench", "clients", "deploy", "docs", "examples", ".ci"}
+TOP_LEVEL_FILES = {
+    *(
+        ".dockerignore",
+        ".editorconfig",
+        ".gitattributes",
+        ".gitignore",
+        "Containerfile",
+        "Makefile",
+        "Procfile",
+        "pyproject.toml",
+    ),
+    *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"),
+    *("requirements.lock", "requirements-dev.lock", "requirements-node.lock", "requirements-tracing.lock"),
+}
 CLIENT = ROOT / "clients" / "python" / "vitrine_client"
 VAGUE_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
@@ -107,6 +121,10 @@ def locked_version(pin: str) -> str:
 def test_the_repository_has_the_planned_top_level_folders_and_no_others():
     folders = {path.relative_to(ROOT).parts[0] for path in files() if path.parent != ROOT}
     assert folders <= TOP_LEVEL_FOLDERS
+
+
+def test_no_command_or_test_has_left_a_file_at_the_root():
+    assert {path.name for path in files() if path.parent == ROOT} <= TOP_LEVEL_FILES
 
 
 def test_every_layer_is_packaged_type_checked_and_linted():

@@ -97,6 +97,7 @@ async def test_the_steps_move_a_shop(tmp_path: Path, database_url: str, http: Te
     async with http.put("/api/settings/legacy_dialect", json=setting, headers=headers) as response:
         assert response.status == 200, await response.text()
     places = {"$SHOP": str(http.make_url("")).rstrip("/"), "$KEY": f"admin@example.com:{api_key.group()}"}
+    moved = places["redirects.txt"] = str(tmp_path / "redirects.txt")
     async with Shop(answer=answer) as shop:
         places["https://shop.example.com"] = shop.url
         shown = {point: await check(command, vitrine, places) for point, command in CHECKLIST}
@@ -104,6 +105,7 @@ async def test_the_steps_move_a_shop(tmp_path: Path, database_url: str, http: Te
     assert "products: 1 read, 0 added, 0 changed, 1 present" in shown["Numbers and sums"]
     assert json.loads(shown["Numbers of records"])["product_id"] == "12"
     assert [row["seo_name"] for row in json.loads(shown["Addresses"])["products"]] == ["pants"]
+    assert Path(moved).is_file()
     assert {row["status"] for row in json.loads(shown["Statuses"])["statuses"]} >= set("OPCDFIB")
     assert "message" in json.loads(shown["Passwords"])
     assert "mail" in {finding["check"] for finding in json.loads(shown["Mails"])["findings"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -86,6 +87,10 @@ async def test_a_product_is_brought_with_its_parts(imported: tuple[Store, Report
     assert await of(store, "products", "length_mm, width_mm, height_mm, gtin, shipping_freight_cents") == [
         (205, 150, 90, "", 250)
     ]
+    columns = "quantity_step, quantity_choices, low_stock_limit, available_since, out_of_stock_action, zero_price_action, promo_text"
+    assert await of(store, "products", columns) == [
+        (2, 5, 3, datetime.fromtimestamp(1456917981, UTC), "B", "P", "<b>Sale</b>")
+    ]
     assert await of(store, "product_categories", "position, category_id") == [(0, 224), (1, 167)]
     assert await of(store, "product_images", "position, id, url") == [
         (0, 823, "http://shop.example/a.jpg"),
@@ -108,6 +113,19 @@ async def test_a_product_is_brought_with_its_parts(imported: tuple[Store, Report
     assert "tax 99 is not among the taxes; left out" in notes
     assert any("'ftp://shop.example/c.jpg'" in text for text in notes)
     assert any(text.startswith("the value of feature 24 ") for text in notes)
+
+
+async def test_the_report_names_what_nothing_here_reads(imported: tuple[Store, Report]) -> None:
+    _, report = imported
+    lines = [line for line in report.lines() if line.startswith("not read")]
+    assert "not read: products: popularity (1), product_type (1)" in lines
+    assert not any("company_name" in line or "sales_amount" in line for line in lines)
+
+
+async def test_combinations_keep_the_measures_of_their_own(imported: tuple[Store, Report]) -> None:
+    store, _ = imported
+    measures = await of(store, "combinations", "id, sku, length_mm, width_mm, shipping_freight_cents, gtin")
+    assert [row[1:] for row in measures] == [("S", None, None, None, None), ("L", 75, None, 120, None)]
 
 
 async def test_options_are_read_product_by_product(imported: tuple[Store, Report]) -> None:

@@ -176,10 +176,18 @@ PRODUCT = ImportKind(
         cascades=True,
     ),
 )
+_QUANTITIES = {
+    "min_quantity": "min_qty",
+    "max_quantity": "max_qty",
+    "quantity_step": "qty_step",
+    "quantity_choices": "list_qty_count",
+    "low_stock_limit": "low_avail_limit",
+}
 _NUMBERS_OR_DATES = ("N", "O", "D")
 # Multi-Vendor's statuses of products that require approval and were disapproved.
 _STATUSES = {"R": "P", "X": "D"}
 _EVERYBODY = "0"
+_BOX = ("max_items_in_box", "box_length", "box_width", "box_height")
 
 
 def convert_product(context: Context, record: Record) -> Rows:
@@ -200,17 +208,25 @@ def convert_product(context: Context, record: Record) -> Rows:
         **_box(context, record),
         "gtin": text(record, "gtin"),
         "shipping_freight_cents": max(0, cents(record, "shipping_freight")),
-        "exception_type": "A" if text(record, "exceptions_type") == "A" else "F",
-        "option_order": "S" if text(record, "options_type") == "S" else "P",
+        "exception_type": _choice(record, "exceptions_type", "FA"),
+        "option_order": _choice(record, "options_type", "PS"),
         "details_layout": text(record, "details_layout"),
         "is_edp": flag(record, "is_edp"),
         "free_shipping": flag(record, "free_shipping"),
-        "min_quantity": position(record, "min_qty"),
-        "max_quantity": position(record, "max_qty"),
+        **{column: position(record, name) for column, name in _QUANTITIES.items()},
+        "available_since": moment(record, "avail_since"),
+        "out_of_stock_action": _choice(record, "out_of_stock_actions", "NBS"),
+        "zero_price_action": _choice(record, "zero_price_action", "RPA"),
+        "unlimited_download": flag(record, "unlimited_download"),
+        "promo_text": text(record, "promo_text"),
+        "ncm": text(record, "ncm"),
         **{name: text(record, name) for name in SEO_FIELDS},
     }
-    droppable = (*SEO_FIELDS, "sku", "slug", "gtin")
-    columns = {"sku": "", "slug": "", "gtin": "", **context.columns(PRODUCT_FIELDS, values, droppable=droppable)}
+    droppable = (*SEO_FIELDS, "sku", "slug", "gtin", "ncm", "details_layout")
+    columns = {
+        **dict.fromkeys(("sku", "slug", "gtin", "ncm"), ""),
+        **context.columns(PRODUCT_FIELDS, values, droppable=droppable),
+    }
     columns["on_hand"] = columns.pop("stock")
     _note_losses(context, record)
     category_ids = _categories(context, record)
@@ -257,9 +273,15 @@ def _note_losses(context: Context, record: Record) -> None:
         context.note("prices by quantity and usergroup are left out")
 
 
+def _choice(record: Record, name: str, codes: str) -> str:
+    """Return one of the codes, the first where the record has another."""
+    code = text(record, name)
+    return code if code and code in codes else codes[0]
+
+
 def _box(context: Context, record: Record) -> Row:
     """Return the size of a unit: that of its box, unless the box is for several units. CS-Cart has no unit of length: centimetres."""
-    box = {**shipping_params(record), **record}
+    box = {**shipping_params(record), **{name: record[name] for name in _BOX if name in record}}
     if integer(box, "max_items_in_box") > 1:
         context.note("box_length, box_width and box_height are those of a box for several units; left out")
         box = {}

@@ -28,7 +28,8 @@ class ShopEntity:
     `paths` are its lists, of which the first that the source has is read. `key` is the record's number. A row of the list that has
     `complete_field` is the whole record; the others are read singly. `parent` names the record it stands below. `refers_to` are the tables
     whose numbers the conversion needs. `by_product`: CS-Cart lists the records of one product at a time. `prepare` completes the rows of a
-    batch before it is written. `load` loads what conversions need of the store besides numbers.
+    batch before it is written. `derived` are members that repeat what others say. `load` loads what conversions
+    need of the store besides numbers.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ShopEntity:
     identify: Callable[[Record], str] | None = None
     prepare: Callable[[Context, Sequence[ImportedRecord]], Awaitable[None]] | None = None
     load: Callable[[Context], Awaitable[None]] | None = None
+    derived: frozenset[str] = frozenset()
 
     @property
     def lists(self) -> tuple[str, ...]:
@@ -61,7 +63,14 @@ ENTITIES = (
     ShopEntity("usergroups", "usergroup_id", people.USERGROUP, people.convert_usergroup, "usergroup"),
     ShopEntity("vendors", "company_id", people.VENDOR, people.convert_vendor, "phone", paths=("vendors", "stores")),
     ShopEntity(
-        "users", "user_id", people.USER, people.convert_user, "b_address", sort_by="id", refers_to=(Vendor, Usergroup)
+        "users",
+        "user_id",
+        people.USER,
+        people.convert_user,
+        "b_address",
+        sort_by="id",
+        refers_to=(Vendor, Usergroup),
+        derived=frozenset({"is_root"}),
     ),
     ShopEntity(
         "categories",
@@ -71,6 +80,7 @@ ENTITIES = (
         "description",
         parent="parent_id",
         refers_to=(Category, Vendor),
+        derived=frozenset({"id_path"}),
     ),
     ShopEntity(
         "features",
@@ -103,6 +113,7 @@ ENTITIES = (
         sort_by="product_id",
         refers_to=(Vendor, Category, Tax),
         prepare=catalog.choose_product_slugs,
+        derived=frozenset({"base_price", "company_name", "has_options"}),
     ),
     ShopEntity(
         "product_variations_groups",
@@ -160,6 +171,7 @@ ENTITIES = (
         sort_by="order_id",
         refers_to=(User, Vendor, Product, PaymentMethod, ShippingMethod, Tax),
         load=orders.load_option_ids,
+        derived=frozenset({"b_country_descr", "s_country_descr", "discount", "payment_method", "display_subtotal"}),
     ),
     ShopEntity(
         "shipments",

@@ -31,6 +31,7 @@ from server.importers.cscart.values import (
     numbers,
     own_number,
     position,
+    rounded,
     text,
 )
 
@@ -114,6 +115,13 @@ COMBINATION = ImportKind(
 )
 
 
+# What a combination has of its own, else its product's.
+_OWN = {
+    **{f"{name}_mm": (f"box_{name}", 10) for name in ("length", "width", "height")},
+    "shipping_freight_cents": ("shipping_freight", 100),
+}
+
+
 async def load_combinations(context: Context) -> None:
     """Load the numbers of combinations that were imported before, by what identifies them at the source."""
     imported = await load_references(context.scope, SOURCE, COMBINATION.name)
@@ -143,6 +151,8 @@ def convert_combination(context: Context, record: Record) -> Rows:
         "stock": max(0, integer(record, "amount")),
         "price_cents": cents(record, "price"),
         "position": position(record),
+        **{column: rounded(record, name, factor) for column, (name, factor) in _OWN.items() if text(record, name)},
+        "gtin": text(record, "gtin") or None,
     }
     columns = context.columns(COMBINATION_FIELDS, values)
     columns["on_hand"] = columns.pop("stock")

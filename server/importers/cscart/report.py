@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kernel.money import format_cents
@@ -46,7 +47,8 @@ class Report:
     """The result of an import. `failures` are (entity, number, reason); `notes` collect numbers by entity and text.
 
     `missing` are entities that the source doesn't have; `stopped` is why the import ended before its end. `open` are all references that
-    were left out so far; `references` compares those of both sides, a line each.
+    were left out so far; `references` compares those of both sides, a line each. `unread` counts by entity the records with members that
+    were not read.
     """
 
     is_dry_run: bool = False
@@ -55,6 +57,7 @@ class Report:
     failures: list[tuple[str, str, str]] = field(default_factory=list)
     notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, Counter[str]] = field(default_factory=dict)
     open: list[OpenReferences] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
     source: Sums = field(default_factory=Sums)
@@ -67,6 +70,10 @@ class Report:
     def note(self, entity: str, number: object, text: str) -> None:
         """Record what was left out of a record that was brought."""
         self.notes.setdefault((entity, " ".join(text.split())), []).append(str(number))
+
+    def note_unread(self, entity: str, names: Iterable[str]) -> None:
+        """Count the members of a record that nothing here reads."""
+        self.unread.setdefault(entity, Counter()).update(names)
 
     def lines(self) -> Iterator[str]:
         """Yield the report as lines of text."""
@@ -81,6 +88,9 @@ class Report:
         for (entity, text), numbers in self.notes.items():
             shown = ", ".join(numbers[:_MAX_NUMBERS]) + (" …" if len(numbers) > _MAX_NUMBERS else "")
             yield f"note: {entity} {shown}: {text} ({len(numbers)})"
+        for entity, names in self.unread.items():
+            if names:
+                yield f"not read: {entity}: {', '.join(f'{name} ({names[name]})' for name in sorted(names))}"
         for each in self.open:
             numbers = [str(number) for number in each.first]
             shown = ", ".join(numbers[:_MAX_NUMBERS]) + (" …" if each.records > _MAX_NUMBERS else "")

@@ -57,7 +57,7 @@ from server.importers.cscart.progress import Progress
 from server.importers.cscart.reading import Reader, together
 from server.importers.cscart.report import EntityCount, OpenReferences, Report, Sums
 from server.importers.cscart.source import NotOffered, Source, SourceError, SourceUnavailable
-from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
+from server.importers.cscart.values import NotBrought, ObservedRecord, Record, cents, flag, moment, own_number, text
 from server.operations.store_admin import set_owner, system_scope
 
 Imported: TypeAlias = Mapping[str, ImportedBefore]
@@ -266,13 +266,15 @@ class _Import:
         context.number = external_id
         context.missing = set()
         try:
-            rows = await _rows(entity, context, record)
+            observed = ObservedRecord(record)
+            rows = await _rows(entity, context, observed)
         except (NotBrought, DomainError) as error:
             context.report.fail(entity.name, external_id, str(error))
             return None
         for table, of_table in rows.items():
             if table in context.known:
                 context.known[table].update(row["id"] for row in of_table if row.get("id"))
+        context.report.note_unread(entity.name, sorted(set(observed.unread()) - entity.derived))
         number = rows[entity.kind.own.name][0]["id"]
         return ImportedRecord(number, external_id, mark, rows, frozenset(context.missing))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, TypeAlias
@@ -21,6 +21,35 @@ _NONE = (None, "", False)
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
 _SERIALIZED_NUMBER = re.compile(r's:[0-9]+:"([a-z_]+)";(?:[id]:|s:[0-9]+:")([0-9.]+)"?;')
 _YES, _NO = ("y", "true", "1"), ("n", "false", "0", "")
+
+
+class ObservedRecord(Mapping[str, Any]):
+    """A record that knows which of its members were asked for."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self._asked.add(name)
+        return self._record[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._record)
+
+    def __len__(self) -> int:
+        return len(self._record)
+
+    def unread(self) -> list[str]:
+        """Return the members that nobody asked for and that say something."""
+        return [name for name, value in self._record.items() if name not in self._asked and not _is_empty(value)]
+
+
+def _is_empty(value: object) -> bool:
+    """Return whether a value is what CS-Cart writes where nothing was entered: zero, `N`, an empty text, array or map."""
+    if isinstance(value, str) and re.fullmatch(r"0*\.?0*", value):
+        return True
+    return value in _NONE or value in (0, "N", [], {})
 
 
 class NotBrought(Exception):
