@@ -185,6 +185,19 @@ export type PaymentStatus =
   /** The customer disputed the payment. */
   | 'chargeback';
 
+/** Why reward points changed. */
+export type PointEntryKind =
+  /** A paid order earned them. */
+  | 'earned'
+  /** The order was cancelled or refunded. */
+  | 'reversed'
+  /** An order spent them. */
+  | 'spent'
+  /** The order that spent them was cancelled, refunded or reduced. */
+  | 'returned'
+  /** They were set by staff or an app. */
+  | 'adjusted';
+
 /** The status of a refund. */
 export type RefundState =
   /** The gateway has not answered yet. */
@@ -256,6 +269,46 @@ export type StoreStatus =
   | 'A'
   /** In maintenance. */
   | 'M';
+
+export type OfficeCustomerQueryVariables = Exact<{
+  id: string | number;
+  orders: boolean;
+}>;
+
+
+export type OfficeCustomerQuery = { user: { id: string, points: number, addresses: Array<{ id: string, name: string, street: string, number: string, complement: string, district: string, city: string, state: string, zipcode: string, country: string, phone: string, is_default_shipping: boolean, is_default_billing: boolean }> | null, point_entries: Array<{ id: string, kind: PointEntryKind, points: number, balance: number, reason: string, created_at: string, order: { id: string, number: number } | null }> | null } | null, order_page?: { total: number, items: Array<{ id: string, number: number, status: string, payment_status: PaymentStatus, total_cents: number, currency: string, created_at: string }> } | null };
+
+export type OfficePersonExportQueryVariables = Exact<{
+  id?: string | number | null | undefined;
+  email?: string | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type OfficePersonExportQuery = { user_export: { data: unknown, next: string | null } | null };
+
+export type OfficePointsMutationVariables = Exact<{
+  user_id: string | number;
+  points: number;
+  reason: string;
+}>;
+
+
+export type OfficePointsMutation = { points_adjust: { id: string } };
+
+export type OfficeEraseMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeEraseMutation = { user_anonymize: { id: string } };
+
+export type OfficeEraseGuestMutationVariables = Exact<{
+  email: string;
+}>;
+
+
+export type OfficeEraseGuestMutation = { guest_anonymize: { rows: number, kept_orders: number } };
 
 export type OfficeEventsSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -413,6 +466,11 @@ export class TypedDocumentString<TResult, TVariables>
 export const OfficeLineFragmentDoc = new TypedDocumentString(` fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } `, {"fragmentName":"OfficeLine"}) as unknown as TypedDocumentString<OfficeLineFragment, unknown>;
 export const OfficeAddressFragmentDoc = new TypedDocumentString(` fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } `, {"fragmentName":"OfficeAddress"}) as unknown as TypedDocumentString<OfficeAddressFragment, unknown>;
 export const OfficeFailureFragmentDoc = new TypedDocumentString(` fragment OfficeFailure on PaymentFailure { code message } `, {"fragmentName":"OfficeFailure"}) as unknown as TypedDocumentString<OfficeFailureFragment, unknown>;
+export const OfficeCustomerDocument = new TypedDocumentString(` query OfficeCustomer($id: ID!, $orders: Boolean!) { user(id: $id) { id points addresses { id name street number complement district city state zipcode country phone is_default_shipping is_default_billing } point_entries(first: 10) { id kind points balance reason order { id number } created_at } } order_page(filter: {customer_id: [$id]}, sort: CREATED_AT_DESC, per_page: 10) @include(if: $orders) { total items { id number status payment_status total_cents currency created_at } } } `) as unknown as TypedDocumentString<OfficeCustomerQuery, OfficeCustomerQueryVariables>;
+export const OfficePersonExportDocument = new TypedDocumentString(` query OfficePersonExport($id: ID, $email: String, $after: String) { user_export(id: $id, email: $email, after: $after) { data next } } `) as unknown as TypedDocumentString<OfficePersonExportQuery, OfficePersonExportQueryVariables>;
+export const OfficePointsDocument = new TypedDocumentString(` mutation OfficePoints($user_id: ID!, $points: Int!, $reason: String!) { points_adjust(user_id: $user_id, points: $points, reason: $reason) { id } } `) as unknown as TypedDocumentString<OfficePointsMutation, OfficePointsMutationVariables>;
+export const OfficeEraseDocument = new TypedDocumentString(` mutation OfficeErase($id: ID!) { user_anonymize(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeEraseMutation, OfficeEraseMutationVariables>;
+export const OfficeEraseGuestDocument = new TypedDocumentString(` mutation OfficeEraseGuest($email: String!) { guest_anonymize(email: $email) { rows kept_orders } } `) as unknown as TypedDocumentString<OfficeEraseGuestMutation, OfficeEraseGuestMutationVariables>;
 export const OfficeEventsDocument = new TypedDocumentString(` subscription OfficeEvents($after: String, $types: [String!]!) { events(after: $after, types: $types) { event cursor subject_id order { id number } } } `) as unknown as TypedDocumentString<OfficeEventsSubscription, OfficeEventsSubscriptionVariables>;
 export const OfficeOrderDocument = new TypedDocumentString(` query OfficeOrder($id: ID!) { order(id: $id) { id number status currency subtotal_cents discount_cents shipping_cents surcharge_cents tax_cents total_cents refunded_cents payment_status coupon_code points_spent points_cents delivery_time notes details origin created_at updated_at customer { id name email phone } items { ...OfficeLine } billing_address { ...OfficeAddress } shipping_address { ...OfficeAddress } payment_method { name } shipping_method { id name } history { at from_status to_status forced reason actor_kind user { name email } } payments { id number kind status installments amount_cents paid_cents refunded_cents currency gateway expires_at created_at paid_at card { brand last_four } failure { ...OfficeFailure } refunds { id amount_cents status created_at failure { ...OfficeFailure } } } shipments { id status carrier tracking_number shipping_name comments label_url created_at lines { quantity line { id name } } tracking_events { occurred_at description location } } fiscal_data { nota_fiscal chave_nota chave_nota_valid link_nota pdf_nota codigo_pedido_erp } } } fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } fragment OfficeFailure on PaymentFailure { code message }`) as unknown as TypedDocumentString<OfficeOrderQuery, OfficeOrderQueryVariables>;
 export const OfficeOrderUpdateDocument = new TypedDocumentString(` mutation OfficeOrderUpdate($id: ID!, $input: OrderInput!) { order_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeOrderUpdateMutation, OfficeOrderUpdateMutationVariables>;

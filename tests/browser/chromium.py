@@ -137,7 +137,8 @@ class Page:
     async def fill(self, selector: str, text: str) -> None:
         """Replace the text of the first matching input."""
         await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
-        await self.evaluate(f"document.querySelector({json.dumps(selector)}).select()")
+        # An empty number has nothing to select.
+        await self.evaluate(f"(input => {{ input.focus(); input.select() }})(document.querySelector({json.dumps(selector)}))")
         await self.type(text)
 
     async def screenshot(self, path: Path, *, whole: bool = False) -> None:

@@ -16,11 +16,11 @@ interface Props {
   record: RaRecord;
 }
 
-export function Actions({ entity, record }: Props) {
+export function Actions({ entity, record, without = [] }: Props & { without?: readonly string[] }) {
   const [chosen, setChosen] = useState<Action | null>(null);
   return (
     <>
-      {entity.actions.filter((action) => mayDo(action.name)).map((action) => (
+      {entity.actions.filter(({ name }) => mayDo(name) && !without.includes(name)).map((action) => (
         <Button key={action.name} variant="outlined" size="small" onClick={() => setChosen(action)}>{actionName(action.name, entity.name)}</Button>
       ))}
       {chosen && <ActionDialog action={chosen} entity={entity} record={record} onClose={() => setChosen(null)} />}

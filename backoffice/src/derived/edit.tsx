@@ -2,7 +2,7 @@
 import Box from "@mui/material/Box";
 import Paper from "@mui/material/Paper";
 import { EditBase, type RaRecord, ShowBase, useDataProvider, useNotify, useRecordContext, useRefresh, useResourceContext } from "ra-core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useParams } from "react-router-dom";
 import { isRefused, mayAct } from "../data/permissions";
 import type { FormRecord } from "../data/provider";
@@ -24,15 +24,24 @@ export default function DerivedEdit() {
   return <EntityEdit key={`${name}/${id}`} entity={useEntity(name)} />;
 }
 
-export function EntityEdit({ entity }: { entity: Entity }) {
+// What a page made by hand shows of the record, which is in react-admin's context: actions, what is above the form and beside it; and the
+// actions, lists and fields that aren't derived because of that.
+export interface Parts {
+  actions?: ReactNode;
+  top?: ReactNode;
+  aside?: ReactNode;
+  byHand?: { actions?: readonly string[]; lists?: readonly string[]; fields?: readonly string[] };
+}
+
+export function EntityEdit({ entity, ...parts }: { entity: Entity } & Parts) {
   if (!entity.update || !mayAct("edit", entity.name)) {
     return (
       <ShowBase>
-        <Record entity={entity} />
+        <Record entity={entity} {...parts} />
       </ShowBase>
     );
   }
-  return <Editable entity={entity} />;
+  return <Editable entity={entity} {...parts} />;
 }
 
 interface Saved {
@@ -41,7 +50,7 @@ interface Saved {
   previousData: FormRecord;
 }
 
-function Editable({ entity }: { entity: Entity }) {
+function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
   const notifyError = useNotifyError();
   const notify = useNotify();
   const refresh = useRefresh();
@@ -71,7 +80,7 @@ function Editable({ entity }: { entity: Entity }) {
 
   return (
     <EditBase mutationMode="pessimistic" redirect={false} mutationOptions={{ onError }}>
-      <Record entity={entity} isEditable />
+      <Record entity={entity} isEditable {...parts} />
       {conflict && (
         <Conflict
           fields={entity.update?.fields ?? []} before={conflict.previousData.input} mine={typedValues(entity.update?.fields ?? [], conflict.data.input as Values)} theirs={conflict.current.input}
@@ -82,24 +91,28 @@ function Editable({ entity }: { entity: Entity }) {
   );
 }
 
-function Record({ entity, isEditable = false }: { entity: Entity; isEditable?: boolean }) {
+function Record({ entity, isEditable = false, actions, top, aside, byHand = {} }: { entity: Entity; isEditable?: boolean } & Parts) {
   const record = useRecordContext<RaRecord & Values>();
   if (!record) return null;
   const label = entity.label === "id" ? "" : String(record[entity.label] ?? "");
   return (
-    <Page title={label ? `${entityName(entity.name, 1)}: ${label}` : entityName(entity.name, 1)} actions={<Actions entity={entity} record={record} />}>
+    <Page title={label ? `${entityName(entity.name, 1)}: ${label}` : entityName(entity.name, 1)} actions={<>{actions}<Actions entity={entity} record={record} without={byHand.actions ?? []} /></>}>
+      {top}
       <Box sx={{ display: "grid", gap: 2, alignItems: "start", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: isEditable ? "minmax(0, 2fr) minmax(0, 1fr)" : "minmax(0, 1fr)" } }}>
         {isEditable && entity.update && <Paper><EntityForm entity={entity} write={entity.update} /></Paper>}
-        <Facts entity={entity} record={record} isEditable={isEditable} />
+        <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: "minmax(0, 1fr)" }}>
+          {aside}
+          <Facts entity={entity} record={record} isEditable={isEditable} without={byHand.fields ?? []} />
+        </Box>
       </Box>
-      <RelatedLists entity={entity} record={record} />
+      <RelatedLists entity={entity} record={record} without={byHand.lists ?? []} />
     </Page>
   );
 }
 
 // What is no field of the form.
-function Facts({ entity, record, isEditable }: { entity: Entity; record: Values; isEditable: boolean }) {
-  const written = new Set(isEditable ? (entity.update?.fields ?? []).flatMap((field) => [field.name, field.from?.split(".")[0] ?? ""]) : []);
+function Facts({ entity, record, isEditable, without }: { entity: Entity; record: Values; isEditable: boolean; without: readonly string[] }) {
+  const written = new Set([...without, ...(isEditable ? (entity.update?.fields ?? []).flatMap((field) => [field.name, field.from?.split(".")[0] ?? ""]) : [])]);
   const shown = entity.fields.filter((field) => {
     const value = record[field.name];
     return !written.has(field.name) && field.kind !== "id" && !isRefused(entity.type, field.name) && value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length);

@@ -35,7 +35,7 @@ export function EntityForm({ entity, write, isNew = false }: { entity: Entity; w
 
 function FormToolbar({ entity, isNew }: { entity: Entity; isNew: boolean }) {
   return (
-    <Toolbar sx={{ justifyContent: "space-between", border: 0, position: "sticky", bottom: 0, zIndex: 2 }}>
+    <Toolbar sx={{ justifyContent: "space-between", border: 0, "&&": { position: "sticky" }, bottom: 0, zIndex: 2 }}>
       <SaveButton alwaysEnable={isNew} />
       {!isNew && mayAct("delete", entity.name) && <DeleteButton mutationMode="pessimistic" />}
     </Toolbar>

@@ -1,8 +1,11 @@
 // The list of any entity: columns, filters and sorts from its description. A phone shows a card of each record.
+import Add from "@mui/icons-material/Add";
+import Button from "@mui/material/Button";
 import useMediaQuery from "@mui/material/useMediaQuery";
 import { type RaRecord, useResourceContext, useTranslate } from "ra-core";
-import { CreateButton, DataTable, FilterButton, List, Pagination, SimpleList, TopToolbar } from "ra-ui-materialui";
+import { DataTable, FilterButton, List, Pagination, SimpleList, TopToolbar } from "ra-ui-materialui";
 import type { ReactNode } from "react";
+import { Link } from "react-router-dom";
 import { mayAct } from "../data/permissions";
 import { columnsOf, sortOf } from "../data/provider";
 import type { Values } from "../data/values";
@@ -59,11 +62,13 @@ function firstSort(entity: Entity): { field: string; order: "ASC" | "DESC" } {
   return { field, order: order as "ASC" | "DESC" };
 }
 
+// Not react-admin's button, which on phones covers what is below it.
 function Actions({ entity }: { entity: Entity }) {
+  const translate = useTranslate();
   return (
     <TopToolbar>
       {entity.filters.length > 0 && <FilterButton />}
-      {mayAct("create", entity.name) && <CreateButton />}
+      {mayAct("create", entity.name) && <Button component={Link} to={`/${entity.name}/create`} size="small" startIcon={<Add />}>{translate("ra.action.create")}</Button>}
     </TopToolbar>
   );
 }

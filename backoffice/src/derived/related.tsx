@@ -30,12 +30,12 @@ interface Props {
   record: RaRecord;
 }
 
-export function RelatedLists({ entity, record }: Props) {
+export function RelatedLists({ entity, record, without = [] }: Props & { without?: readonly string[] }) {
   const { entities } = useDescriptions();
   const open = ORDER[entity.name]?.related ?? [];
   const lists = Object.values(entities)
     .flatMap((other) => {
-      const filter = mayAct("list", other.name) ? filterBy(other, entity) : undefined;
+      const filter = mayAct("list", other.name) && !without.includes(other.name) ? filterBy(other, entity) : undefined;
       return filter ? [{ other, filter }] : [];
     })
     .toSorted((one, another) => rank(open, one.other.name) - rank(open, another.other.name));

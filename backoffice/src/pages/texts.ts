@@ -1,8 +1,10 @@
 // The texts of the pages made by hand.
 import type { Texts } from "../texts/app";
+import { CUSTOMERS } from "./customers/texts";
 import { ORDERS } from "./orders/texts";
 
 export const PAGES: Texts = {
+  ...CUSTOMERS,
   ...ORDERS,
   "home.sales": ["Vendas", "Sales"],
   "home.period": ["Período", "Period"],

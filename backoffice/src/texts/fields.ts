@@ -19,7 +19,7 @@ district:Bairro|document:Documento|due_at:Vencimento|duration_ms:Duração (ms)|
 endpoint_id:Endpoint|error:Erro|error_code:Código do erro|error_count:Erros|error_message:Mensagem de erro|event:Evento|event_id:ID do evento
 event_type:Tipo de evento|events:Eventos|expires_at:Expira em|failing_since:Falhando desde|failure:Falha|feature_id:Característica
 features:Características|fields:Campos extras|file_name:Nome do arquivo|file_size:Tamanho do arquivo|filename:Nome do arquivo
-filesize:Tamanho|filterable:Filtrável|finished_at:Terminado em|firstname:Nome|fiscal_data:Nota fiscal|free_from_cents:Grátis a partir de
+filesize:Tamanho|filterable:Filtrável|finished_at:Terminado em|firstname:Primeiro nome|fiscal_data:Nota fiscal|free_from_cents:Grátis a partir de
 free_shipping:Frete grátis|from_at:Início|full_description:Descrição completa|gateway:Gateway|gateway_charge_id:Cobrança no gateway
 group:Grupo|group_id:Grupo|group_key:Chave do grupo|gtin:GTIN (EAN)|height:Altura|height_mm:Altura (mm)|hint:Final|history:Histórico
 hold_minutes:Reserva (minutos)|id:ID|image:Imagem|image_alt:Texto alternativo da imagem|image_height:Altura da imagem|image_url:URL da imagem

@@ -1,8 +1,8 @@
 // One order, and the statuses of orders, read once for all parts of its page.
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNotify } from "ra-core";
+import { useQuery } from "@tanstack/react-query";
 import { OfficeOrderDocument, type OfficeOrderQuery, OfficeStatusesDocument, type OfficeStatusesQuery } from "../../generated";
 import { execute } from "../../graphql/client";
+import { useChange as useChangeOf } from "../change";
 
 export type Order = NonNullable<OfficeOrderQuery["order"]>;
 export type OrderStatus = NonNullable<OfficeStatusesQuery["status_page"]>["items"][number];
@@ -19,19 +19,8 @@ export function useOrderStatuses(): OrderStatus[] {
   return data?.status_page?.items ?? [];
 }
 
-// Runs a change, says that it was made, and reads all orders again that are shown.
-export function useChange(): (change: () => Promise<unknown>) => Promise<void> {
-  const client = useQueryClient();
-  const notify = useNotify();
-  return async (change) => {
-    try {
-      await change();
-      notify("order.saved", { type: "success" });
-    } finally {
-      await client.invalidateQueries({ queryKey: ["order"] });
-    }
-  };
-}
+// All orders that are shown are read again.
+export const useChange = () => useChangeOf("order");
 
 export function canChangeLines(order: Order): boolean {
   return EDITABLE.includes(order.status) && order.shipments.length === 0;
