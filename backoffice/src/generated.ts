@@ -45,6 +45,13 @@ export type AddressInput = {
   phone?: string | null | undefined;
 };
 
+/** The type of a commission: a fixed amount or a percentage. */
+export type CommissionType =
+  /** Absolute. */
+  | 'A'
+  /** Percentage. */
+  | 'P';
+
 /** The data of an order's invoice (nota fiscal). Null removes a field. */
 export type FiscalDataInput = {
   /** The URL of the invoice page. */
@@ -62,6 +69,41 @@ export type FiscalDataInput = {
   /** The invoice XML in base64. */
   base64_xml?: string | null | undefined;
 };
+
+/** An image: a file of the store or a link, exactly one of them. */
+export type ImageInput = {
+  /** The media file. */
+  media_id?: string | number | null | undefined;
+  /** The URL of the image, http or https. */
+  url?: string | null | undefined;
+  /** The alternative text. */
+  alt?: string | null | undefined;
+};
+
+/** What an entry of the ledger is (docs/ledger.md). */
+export type LedgerEntryKind =
+  /** Lines of a paid order. */
+  | 'sale'
+  /** The store's commission on a vendor's lines. */
+  | 'commission'
+  /** Shipping of a paid order. */
+  | 'shipping'
+  /** Discounts of the store. */
+  | 'discount'
+  /** The surcharge of the payment. */
+  | 'surcharge'
+  /** Taxes that are added to the prices. */
+  | 'tax'
+  /** Money that belongs to no part of an order: paid too much, not recorded as paid, or not refunded yet. */
+  | 'unapplied'
+  /** Taken back by a refund or chargeback. */
+  | 'refund'
+  /** The commission on what was refunded. */
+  | 'commission_refund'
+  /** A correction by an administrator. */
+  | 'adjustment'
+  /** Paid out to the vendor, or returned by a cancelled payout. */
+  | 'payout';
 
 /** Filters a list of order records; all conditions must match. */
 export type OrderFilter = {
@@ -185,6 +227,15 @@ export type PaymentStatus =
   /** The customer disputed the payment. */
   | 'chargeback';
 
+/** The status of a payout. */
+export type PayoutStatus =
+  /** To be transferred. */
+  | 'pending'
+  /** Transferred. */
+  | 'paid'
+  /** Returned to the balance. */
+  | 'cancelled';
+
 /** Why reward points changed. */
 export type PointEntryKind =
   /** A paid order earned them. */
@@ -269,6 +320,65 @@ export type StoreStatus =
   | 'A'
   /** In maintenance. */
   | 'M';
+
+/** A vendor. `name` and `email` are required on creation. */
+export type VendorInput = {
+  /** The trade name. */
+  name?: string | null | undefined;
+  /** The URL slug; derived from the name if empty, a taken one gets a suffix. */
+  slug?: string | null | undefined;
+  /** The e-mail address. */
+  email?: string | null | undefined;
+  /** The status code. */
+  status?: VendorStatus | null | undefined;
+  /** The phone number. */
+  phone?: string | null | undefined;
+  /** Street and number. */
+  address?: string | null | undefined;
+  /** The city. */
+  city?: string | null | undefined;
+  /** The state code, two letters. */
+  state?: string | null | undefined;
+  /** The country code, ISO 3166 alpha-2. */
+  country?: string | null | undefined;
+  /** The CEP. */
+  zipcode?: string | null | undefined;
+  /** The CNPJ. */
+  cnpj?: string | null | undefined;
+  /** The URL of the vendor's website. */
+  url?: string | null | undefined;
+  /** The description as unsanitized HTML. */
+  description?: string | null | undefined;
+  /** The title of the page for search engines; empty for the name. */
+  page_title?: string | null | undefined;
+  /** The keywords for search engines. */
+  meta_keywords?: string | null | undefined;
+  /** The description for search engines. */
+  meta_description?: string | null | undefined;
+  /** The marketplace commission, a decimal string. */
+  commission?: string | null | undefined;
+  /** Whether the commission is a fixed amount or a percentage. */
+  commission_type?: CommissionType | null | undefined;
+  /** The vendor's shipping method settings, a JSON object. */
+  shippings?: unknown;
+  /** The vendor's recipient at a gateway that divides payments. */
+  recipient_id?: string | null | undefined;
+  /** The logo; null removes it. */
+  image?: ImageInput | null | undefined;
+  /** The banner of the vendor's page; null removes it. */
+  banner?: ImageInput | null | undefined;
+};
+
+/** The status of a vendor. */
+export type VendorStatus =
+  /** Active. */
+  | 'A'
+  /** Disabled. */
+  | 'D'
+  /** Pending. */
+  | 'P'
+  /** New. */
+  | 'N';
 
 export type OfficeCustomerQueryVariables = Exact<{
   id: string | number;
@@ -445,6 +555,62 @@ export type SignOutEverywhereMutationVariables = Exact<{ [key: string]: never; }
 
 export type SignOutEverywhereMutation = { sign_out_everywhere: { message: string } };
 
+export type OfficeVendorQueryVariables = Exact<{
+  id: string | number;
+  ledger: boolean;
+  orders: boolean;
+}>;
+
+
+export type OfficeVendorQuery = { vendor: { id: string, status: VendorStatus, commission: string | null, commission_type: CommissionType | null, product_count: number, average_rating: number | null, review_count: number, balance: { available_cents: number, pending_cents: number, total_cents: number } | null } | null, ledger_entry_page?: { total: number, items: Array<{ id: string, kind: LedgerEntryKind, amount_cents: number, reason: string, available_at: string, created_at: string, order: { id: string, number: number } | null, payout: { id: string, number: number } | null }> } | null, payout_page?: { total: number, items: Array<{ id: string, number: number, amount_cents: number, currency: string, status: PayoutStatus, note: string, created_at: string, paid_at: string | null }> } | null, order_page?: { total: number } | null };
+
+export type OfficeOwnBalanceQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeOwnBalanceQuery = { me: { vendor: { id: string, balance: { available_cents: number } | null } | null } | null };
+
+export type OfficeVendorUpdateMutationVariables = Exact<{
+  id: string | number;
+  input: VendorInput;
+}>;
+
+
+export type OfficeVendorUpdateMutation = { vendor_update: { id: string } };
+
+export type OfficePayoutCreateMutationVariables = Exact<{
+  vendor_id: string | number;
+  amount_cents: number;
+  note: string;
+}>;
+
+
+export type OfficePayoutCreateMutation = { payout_create: Array<{ id: string }> };
+
+export type OfficePayoutPaidMutationVariables = Exact<{
+  id: string | number;
+  note?: string | null | undefined;
+}>;
+
+
+export type OfficePayoutPaidMutation = { payout_mark_paid: { id: string } };
+
+export type OfficePayoutCancelMutationVariables = Exact<{
+  id: string | number;
+  note?: string | null | undefined;
+}>;
+
+
+export type OfficePayoutCancelMutation = { payout_cancel: { id: string } };
+
+export type OfficeLedgerAdjustMutationVariables = Exact<{
+  vendor_id: string | number;
+  amount_cents: number;
+  reason: string;
+}>;
+
+
+export type OfficeLedgerAdjustMutation = { ledger_adjust: { id: string } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -488,3 +654,10 @@ export const SignInDocument = new TypedDocumentString(` mutation SignIn($identif
 export const SignInVerifyDocument = new TypedDocumentString(` mutation SignInVerify($temp_token: String!, $code: String!) { sign_in_verify(temp_token: $temp_token, code: $code) { refresh_token } } `) as unknown as TypedDocumentString<SignInVerifyMutation, SignInVerifyMutationVariables>;
 export const SessionDocument = new TypedDocumentString(` query Session { me { id name email role is_owner vendor { id name } } store { id name currency status maintenance_message browser_idle_minutes time_zone logo { url(size: W128) alt } } permissions { privileges queries mutations refused_fields } } `) as unknown as TypedDocumentString<SessionQuery, SessionQueryVariables>;
 export const SignOutEverywhereDocument = new TypedDocumentString(` mutation SignOutEverywhere { sign_out_everywhere { message } } `) as unknown as TypedDocumentString<SignOutEverywhereMutation, SignOutEverywhereMutationVariables>;
+export const OfficeVendorDocument = new TypedDocumentString(` query OfficeVendor($id: ID!, $ledger: Boolean!, $orders: Boolean!) { vendor(id: $id) { id status commission commission_type product_count average_rating review_count balance { available_cents pending_cents total_cents } } ledger_entry_page(filter: {vendor_id: [$id]}, sort: ID_DESC, per_page: 10) @include(if: $ledger) { total items { id kind amount_cents reason available_at created_at order { id number } payout { id number } } } payout_page(filter: {vendor_id: [$id]}, sort: ID_DESC, per_page: 10) @include(if: $ledger) { total items { id number amount_cents currency status note created_at paid_at } } order_page(filter: {vendor_id: [$id]}, per_page: 0) @include(if: $orders) { total } } `) as unknown as TypedDocumentString<OfficeVendorQuery, OfficeVendorQueryVariables>;
+export const OfficeOwnBalanceDocument = new TypedDocumentString(` query OfficeOwnBalance { me { vendor { id balance { available_cents } } } } `) as unknown as TypedDocumentString<OfficeOwnBalanceQuery, OfficeOwnBalanceQueryVariables>;
+export const OfficeVendorUpdateDocument = new TypedDocumentString(` mutation OfficeVendorUpdate($id: ID!, $input: VendorInput!) { vendor_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeVendorUpdateMutation, OfficeVendorUpdateMutationVariables>;
+export const OfficePayoutCreateDocument = new TypedDocumentString(` mutation OfficePayoutCreate($vendor_id: ID!, $amount_cents: BigInt!, $note: String!) { payout_create(vendor_id: $vendor_id, amount_cents: $amount_cents, note: $note) { id } } `) as unknown as TypedDocumentString<OfficePayoutCreateMutation, OfficePayoutCreateMutationVariables>;
+export const OfficePayoutPaidDocument = new TypedDocumentString(` mutation OfficePayoutPaid($id: ID!, $note: String) { payout_mark_paid(id: $id, note: $note) { id } } `) as unknown as TypedDocumentString<OfficePayoutPaidMutation, OfficePayoutPaidMutationVariables>;
+export const OfficePayoutCancelDocument = new TypedDocumentString(` mutation OfficePayoutCancel($id: ID!, $note: String) { payout_cancel(id: $id, note: $note) { id } } `) as unknown as TypedDocumentString<OfficePayoutCancelMutation, OfficePayoutCancelMutationVariables>;
+export const OfficeLedgerAdjustDocument = new TypedDocumentString(` mutation OfficeLedgerAdjust($vendor_id: ID!, $amount_cents: BigInt!, $reason: String!) { ledger_adjust( vendor_id: $vendor_id amount_cents: $amount_cents reason: $reason ) { id } } `) as unknown as TypedDocumentString<OfficeLedgerAdjustMutation, OfficeLedgerAdjustMutationVariables>;

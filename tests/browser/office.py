@@ -60,6 +60,12 @@ class Clerk:
     async def fill(self, name: str, text: str) -> None:
         await self.page.fill(f"[name='{name}']", text)
 
+    async def submit(self, *, closes: bool = True) -> None:
+        """Send the form of the open dialog, and wait until it is closed unless it is refused."""
+        await self.page.evaluate("document.querySelector('[role=dialog] [type=submit]').click()")
+        if closes:
+            await self.page.wait_for("document.querySelector('[role=dialog]') === null")
+
     async def go(self, path: str, title: str) -> None:
         await self.page.call("Page.navigate", url=f"{self.address}/admin{path}")
         await self.page.wait_for(f"document.querySelector('main h1')?.innerText.startsWith({json.dumps(title)})")

@@ -41,5 +41,11 @@ export const MENU: Readonly<Record<string, readonly string[]>> = {
   integrations: ["installed_app", "storefront_key", "event_endpoint", "event_delivery", "app_call", "gateway_notification", "bulk_operation"],
   b2b: ["manager", "business_partner", "payment_code", "mix_product", "manager_transaction", "order_limit"],
 };
+// What a vendor works with; what it only may look up is reached from there.
+export const VENDOR_MENU: Readonly<Record<string, readonly string[]>> = {
+  sales: ["order", "shipment"],
+  catalogue: ["product", "combination"],
+  marketplace: ["ledger_entry", "payout"],
+};
 // Records of others: edited there, or where they are listed.
 export const PARTS: readonly string[] = ["box_description", "warehouse_area", "warehouse_usergroup"];

@@ -9,6 +9,7 @@ interface EntityPages {
 
 export const PAGES: Readonly<Record<string, EntityPages>> = {
   order: { list: lazy(() => import("./orders/list")), edit: lazy(() => import("./orders/page")) },
+  vendor: { edit: lazy(() => import("./vendors/page")) },
   user: { list: lazy(() => import("./customers/list")), edit: lazy(() => import("./customers/page")) },
 };
 

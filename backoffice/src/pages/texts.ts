@@ -2,10 +2,12 @@
 import type { Texts } from "../texts/app";
 import { CUSTOMERS } from "./customers/texts";
 import { ORDERS } from "./orders/texts";
+import { VENDORS } from "./vendors/texts";
 
 export const PAGES: Texts = {
   ...CUSTOMERS,
   ...ORDERS,
+  ...VENDORS,
   "home.sales": ["Vendas", "Sales"],
   "home.period": ["Período", "Period"],
   "home.day": ["Hoje", "Today"],
@@ -21,5 +23,7 @@ export const PAGES: Texts = {
   "home.low_stock": ["Produtos com pouco estoque", "Products low in stock"],
   "home.notifications": ["Avisos de pagamento não processados", "Payment notices not processed"],
   "home.failed_deliveries": ["Webhooks que falharam", "Failed webhook deliveries"],
+  "home.vendors": ["Vendedores a aprovar", "Vendors to approve"],
+  "home.balance": ["Disponível para repasse", "Available for a payout"],
   "home.reviews": ["Avaliações a aprovar", "Reviews to approve"],
 };

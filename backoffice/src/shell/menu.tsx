@@ -8,27 +8,30 @@ import Typography from "@mui/material/Typography";
 import { useTranslate } from "ra-core";
 import { NavLink } from "react-router-dom";
 import { listedEntities } from "../data/permissions";
-import { MENU, PARTS } from "../entities/order";
+import { MENU, PARTS, VENDOR_MENU } from "../entities/order";
 import { entityName } from "../texts";
+import { useSession } from "./context";
 
-function groups(): [string, string[]][] {
+function groups(isVendor: boolean): [string, string[]][] {
   const allowed = new Set(listedEntities().filter((name) => !PARTS.includes(name)));
-  const named = Object.entries(MENU).map(([group, names]): [string, string[]] => [group, names.filter((name) => allowed.delete(name))]);
-  return [...named, ["other", [...allowed]] satisfies [string, string[]]].filter(([, names]) => names.length > 0);
+  const named = Object.entries(isVendor ? VENDOR_MENU : MENU).map(([group, names]): [string, string[]] => [group, names.filter((name) => allowed.delete(name))]);
+  return [...named, ["other", isVendor ? [] : [...allowed]] satisfies [string, string[]]].filter(([, names]) => names.length > 0);
 }
 
 export function Menu() {
   const translate = useTranslate();
+  const { me } = useSession();
   return (
     <nav aria-label={translate("app.menu")}>
       <List dense>
         <Item to="/" text={translate("app.home")} />
       </List>
-      {groups().map(([group, names]) => (
+      {groups(me.role === "vendor").map(([group, names]) => (
         <Box key={group}>
           <Typography id={`menu-${group}`} sx={{ px: 2, pt: 1, fontSize: "0.8rem", fontWeight: 600, color: "text.secondary" }}>{translate(`app.${group}`)}</Typography>
           <List dense aria-labelledby={`menu-${group}`} sx={{ pt: 0.5 }}>
             {names.map((name) => <Item key={name} to={`/${name}`} text={entityName(name)} />)}
+            {group === "marketplace" && me.vendor && <Item to={`/vendor/${me.vendor.id}`} text={translate("app.profile")} />}
           </List>
         </Box>
       ))}

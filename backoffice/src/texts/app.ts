@@ -17,6 +17,7 @@ export const APP: Texts = {
   "app.sign_out": ["Sair", "Sign out"],
   "app.sign_out_everywhere": ["Sair de todos os aparelhos", "Sign out of all devices"],
   "app.language": ["English", "Português"],
+  "app.profile": ["Perfil e saldo", "Profile and balance"],
   "app.account": ["Conta", "Account"],
   "app.open_shop": ["Ver a loja", "Open the shop"],
   "app.maintenance": ["Loja em manutenção: nada pode ser alterado.", "The store is in maintenance: nothing can be changed."],
