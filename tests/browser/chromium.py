@@ -138,7 +138,9 @@ class Page:
         """Replace the text of the first matching input."""
         await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
         # An empty number has nothing to select.
-        await self.evaluate(f"(input => {{ input.focus(); input.select() }})(document.querySelector({json.dumps(selector)}))")
+        await self.evaluate(
+            f"(input => {{ input.focus(); input.select() }})(document.querySelector({json.dumps(selector)}))"
+        )
         await self.type(text)
 
     async def screenshot(self, path: Path, *, whole: bool = False) -> None:

@@ -13,7 +13,10 @@ pytestmark = OFFICE_MARKS
 STAFF = ("view_users", "manage_users", "view_orders", "view_statuses")
 # What a page saves is read here in place of the browser's folder of downloads.
 _KEEP_SAVED = """
-    URL.createObjectURL = (create => blob => { blob.text().then(text => { window.saved = text }); return create.call(URL, blob) })(URL.createObjectURL)
+    URL.createObjectURL = (create => blob => {
+        blob.text().then(text => { window.saved = text });
+        return create.call(URL, blob);
+    })(URL.createObjectURL)
 """
 _SUBMIT = "document.querySelector('[role=dialog] [type=submit]').click()"
 _DIALOG_IS_CLOSED = "document.querySelector('[role=dialog]') === null"
@@ -21,13 +24,13 @@ _DIALOG_IS_CLOSED = "document.querySelector('[role=dialog]') === null"
 
 async def open_customer(clerk: Clerk, *privileges: str) -> dict[str, Any]:
     """Open the page of a customer who ordered and has an address; return the customer."""
-    found = await value(
+    record = await value(
         clerk.store,
         "select jsonb_build_object('id', u.public_id, 'number', u.id, 'email', u.email, 'points', u.points)::text from users u"
         " where user_type = 'C' and email is not null and exists (select 1 from orders o where o.user_id = u.id)"
         " order by u.id limit 1",
     )
-    customer: dict[str, Any] = json.loads(found)
+    customer: dict[str, Any] = json.loads(record)
     await execute(
         clerk.store,
         "insert into user_addresses (tenant_id, public_id, user_id, name, street, number, city, state, is_default_shipping)"
