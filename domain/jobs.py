@@ -27,12 +27,14 @@ from domain.orders import expiry
 from domain.payments import pending as payments
 from domain.payments import refunds
 from domain.people import stock_notices
+from domain.store_usage import STORES_TO_MEASURE, measure_stored
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
 from kernel.retention import DEFAULT_DAYS
 from kernel.scope import SYSTEM, Scope, Store, active_scope
+from kernel.store_usage import measured
 from models.connection import database
 
 LEASE = timedelta(minutes=2)
@@ -177,7 +179,7 @@ async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) ->
     scope = Scope(store=store, actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
     try:
         with active_scope(scope):
-            await database.retry_conflicts(partial(work, scope))
+            await measured(store.id, database.retry_conflicts(partial(work, scope)))
     except Exception as error:
         name = getattr(work, "__name__", repr(work))
         where = str(store.public_id)
@@ -318,6 +320,7 @@ _PERIODIC: tuple[Job, ...] = (
     ),
     # Not with the retention of rows, which goes on while the storage doesn't answer.
     Job("delete_unused_media", timedelta(hours=1), for_each_store(_STORES_WITH_MEDIA, delete_unused_media)),
+    Job("measure_stored", timedelta(hours=1), for_each_store(STORES_TO_MEASURE, measure_stored)),
     Job("emit_stock_changes", timedelta(seconds=5), for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes)),
 )
 JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))

@@ -245,6 +245,12 @@ class Settings:
         9_464, integer_between(0, 65_534), "The TCP port of /metrics; `vitrine worker` uses the next one; 0 for none."
     )
     metrics_bind: str = _setting("127.0.0.1", BIND_ONE, "The address of /metrics, which needs no credential.")
+    store_metrics_port: int = _setting(
+        0,
+        integer_between(0, 65_535),
+        "The TCP port at which workers show what each store uses, with its name; 0 for none.",
+        unset="none",
+    )
     otlp_endpoint: str | None = _setting(
         None,
         url_of("http", "https"),

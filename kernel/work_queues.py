@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 from kernel.errors import RateLimited, Unavailable
 from kernel.scope import current_scope
 from kernel.shares import BACKGROUND, NO_STORE, most_for_store, shares_of
+from kernel.store_usage import usage_of
 
 MAX_WAITING = 1_000
 """What waits for the same threads, of all callers."""
@@ -67,9 +68,14 @@ class Threads:
             finally:
                 seconds = thread_time() - began
 
+        def end() -> None:
+            if store != NO_STORE:
+                usage_of(store).cpu_seconds += seconds
+            line.leave(store, shares[0], seconds if self._rests else 0.0)
+
         def leave(_: object) -> None:
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(line.leave, store, shares[0], seconds if self._rests else 0.0)
+                loop.call_soon_threadsafe(end)
 
         running = self._executor.submit(measured)
         running.add_done_callback(leave)

@@ -62,6 +62,7 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
         " sha256, mime_type, width, height, unused_since, avif_due_at, avif_attempts),"
         " UPDATE (attempts, next_attempt_at, fetching_until, avif_due_at, avif_attempts)"
     ),
+    "store_usage": "SELECT, INSERT, UPDATE",
     "stock_notices": "SELECT (tenant_id, id, created_at)",
     "order_mails": "SELECT (tenant_id, id, created_at)",
     "ledger_queue": "SELECT",

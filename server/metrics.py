@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from aiohttp import web
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PATH = "/metrics"
 Collect: TypeAlias = Callable[[], Awaitable[metrics.Snapshot]]
+Page: TypeAlias = Callable[[str], Awaitable[tuple[bytes, str]]]
+"""Return a page, and its content type, for a header `Accept`."""
 
 # The worker is often on the same machine as the server.
 WORKER_PORT_OFFSET = 1
@@ -33,14 +35,24 @@ async def own_values() -> metrics.Snapshot:
     return metrics.snapshot()
 
 
+def metrics_server(
+    settings: Settings, collect: Collect, *, port_offset: int = 0
+) -> AbstractAsyncContextManager[int | None]:
+    """Serve the values that `collect` returns meanwhile; yield the port."""
+
+    async def page(accept: str) -> tuple[bytes, str]:
+        return exposition(await collect(), accept)
+
+    return page_server(settings, settings.metrics_port and settings.metrics_port + port_offset, page)
+
+
 @asynccontextmanager
-async def metrics_server(settings: Settings, collect: Collect, *, port_offset: int = 0) -> AsyncIterator[int | None]:
-    """Serve the values that `collect` returns meanwhile; yield the port. One that is taken is logged: metrics are no reason to stop."""
-    if not settings.metrics_port:
+async def page_server(settings: Settings, port: int, page: Page) -> AsyncIterator[int | None]:
+    """Serve a page for Prometheus meanwhile; yield the port. One that is taken is logged: metrics are no reason to stop."""
+    if not port:
         yield None
         return
-    port = settings.metrics_port + port_offset
-    runner = web.AppRunner(_application(collect), access_log=None)
+    runner = web.AppRunner(_application(page), access_log=None)
     await runner.setup()
     try:
         try:
@@ -56,14 +68,13 @@ async def metrics_server(settings: Settings, collect: Collect, *, port_offset: i
         await runner.cleanup()
 
 
-def _application(collect: Collect) -> web.Application:
+def _application(page: Page) -> web.Application:
     app = web.Application()
     lock = asyncio.Lock()
 
     async def respond(request: web.Request) -> web.Response:
         async with lock:
-            values = await collect()
-        body, content_type = exposition(values, request.headers.get("Accept", ""))
+            body, content_type = await page(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type, "Server": SERVER_NAME})
 
     app.router.add_get(PATH, respond)

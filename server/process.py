@@ -32,6 +32,7 @@ from server.media.renderer import image_renderer
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
 from server.sockets import addresses_of, listen
+from server.usage import storing_usage
 
 if TYPE_CHECKING:
     from server.http.shared_limits import SharedCounters
@@ -72,7 +73,8 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
         auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
         configure_domain(settings)
         await hash_keys.load()
-        yield
+        async with storing_usage():
+            yield
 
 
 async def build_application(settings: Settings, location: DatabaseLocation) -> web.Application:

@@ -18,6 +18,7 @@ from auth.secrets import DecryptionError
 from domain.mails.outbox import body_of
 from kernel import logging
 from kernel.scope import Scope, active_scope
+from kernel.store_usage import usage_of
 from models.connection import database
 from models.rows import update_row
 
@@ -80,6 +81,7 @@ async def send_due(scope: Scope, transport: MailTransport, *, limit: int = BATCH
             else:
                 await update_row(scope, "mails", row["id"], status="S", sent_at=scope.now, error="", body=None)
                 sent += 1
+        usage_of(scope.store.id).mails += sent
         return sent
 
 

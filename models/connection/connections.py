@@ -22,6 +22,7 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
+from kernel.store_usage import usage_of
 from models.connection.binding import NO_TARGET, BindingTarget, Plans, StoreBinding
 
 ASYNCPG_VERSION = "0.32.0"
@@ -311,16 +312,23 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         _count(query, args, self.target.plans)
         key = (query, record_class or asyncpg.Record, ignore_custom_codec)
         span = None if tracing.active is None else tracing.active.statement(query)
-        started = perf_counter()
+        rows, started = 0, perf_counter()
         try:
             with self._stmt_exclusive_section:
                 try:
-                    return await self._execute_prepared(key, args, limit, timeout, return_status)
+                    result = await self._execute_prepared(key, args, limit, timeout, return_status)
                 except Exception as error:
                     await self._recover(error)
                     raise
+            rows = len(result[0] if return_status else result)
+            return result
         finally:
-            record_database(perf_counter() - started)
+            record_database(seconds := perf_counter() - started)
+            if self.target.store:
+                usage = usage_of(self.target.store)
+                usage.statements += 1
+                usage.statement_seconds += seconds
+                usage.rows_read += rows
             if span is not None:
                 span.end()
 

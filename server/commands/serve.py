@@ -70,6 +70,8 @@ class _ServeSession:
     @asynccontextmanager
     async def run_background(self, settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
         """Create the demo stores when there are none and run the background jobs; with DATABASE_URL do neither."""
+        from server.store_metrics import store_metrics_server
+
         self._is_embedded = location.is_embedded
         self._processes = settings.processes
         self._has_sandbox = settings.has_sandbox
@@ -80,7 +82,7 @@ class _ServeSession:
             return
         if not settings.is_production:
             await self._ensure_demo_stores(settings, location)
-        async with _running(*_workers(settings)):
+        async with store_metrics_server(settings), _running(*_workers(settings)):
             yield
 
     async def _ensure_demo_stores(self, settings: Settings, location: DatabaseLocation) -> None:
@@ -199,7 +201,9 @@ async def _work(settings: Settings) -> None:
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
     from server.start_checks import check_secret_key
+    from server.store_metrics import store_metrics_server
     from server.tracing import tracing_to_collector
+    from server.usage import storing_usage
     from server.workers.backlog_metrics import worker_values
 
     stop = asyncio.Event()
@@ -211,6 +215,8 @@ async def _work(settings: Settings) -> None:
         open_context(settings, quiet=False) as context,
         outgoing_client(allows_private=settings.allows_private_endpoints),
         image_renderer(),
+        storing_usage(),
+        store_metrics_server(settings),
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
         await check_secret_key(context.settings, context.location)

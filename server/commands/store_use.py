@@ -1,18 +1,20 @@
-"""`vitrine tenant limit`: the limits of a store (`domain.store_limits`)."""
+"""`vitrine tenant limit` and `stats`: the limits of a store (`domain.store_limits`), and which stores use most (`domain.store_usage`)."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
+from kernel.store_usage import MEASURES
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_json, print_table
 
 
 def add(tenant_commands: Any) -> None:
-    """Declare the command."""
+    """Declare the commands."""
     limit = tenant_commands.add_parser(
         "limit",
         help="show or set the limits of a store",
@@ -27,6 +29,57 @@ def add(tenant_commands: Any) -> None:
         help="set a limit, or with NAME=none remove it; repeatable",
     )
     add_json_option(limit, _limit)
+    stats = tenant_commands.add_parser(
+        "stats",
+        help="show which stores use most",
+        description="Show what stores used in the last hours, and what they store. Processes store what they count once a minute; rows and"
+        " bytes are measured once an hour. Kept for 90 days.",
+    )
+    stats.add_argument("--top", metavar="N", type=int, default=20, help="how many stores (default 20)")
+    stats.add_argument(
+        "--hours", metavar="N", type=int, default=24, help="of how many hours (default 24, at most 2160)"
+    )
+    stats.add_argument("--sort", metavar="MEASURE", default="cpu_seconds", help=f"one of {', '.join(MEASURES)}")
+    add_json_option(stats, _stats)
+
+
+async def _stats(args: argparse.Namespace) -> None:
+    from domain.store_usage import sum_usage
+    from kernel.clock import format_rfc3339, now
+
+    if args.sort not in MEASURES:
+        raise CommandError(f"--sort is {args.sort!r}; expected one of {', '.join(MEASURES)}")
+    for name, number, most in (("--top", args.top, 100_000), ("--hours", args.hours, 2_160)):
+        if not 1 <= number <= most:
+            raise CommandError(f"{name} is {number}; expected a number from 1 to {most}")
+    async with open_context(read_settings()):
+        since = now() - timedelta(hours=args.hours)
+        rows = await sum_usage(since, sort=args.sort, top=args.top)
+    if args.json:
+        print_json({"since": format_rfc3339(since), "stores": [_as_json(row) for row in rows]})
+        return
+    headers = ("STORE", *(name.upper() for name in MEASURES), "NAME")
+    print_table(headers, [(row["public_id"], *(_cell(row[name]) for name in MEASURES), row["name"]) for row in rows])
+
+
+def _as_json(row: dict[str, Any]) -> dict[str, Any]:
+    from kernel.clock import format_rfc3339
+
+    measured_at = row["measured_at"]
+    return {
+        "tenant_id": str(row["public_id"]),
+        "name": row["name"],
+        **{name: _rounded(row[name]) for name in MEASURES},
+        "measured_at": None if measured_at is None else format_rfc3339(measured_at),
+    }
+
+
+def _rounded(number: Any) -> Any:
+    return number if number is None else round(number, 3) if isinstance(number, float) else int(number)
+
+
+def _cell(number: Any) -> object:
+    return "" if number is None else _rounded(number)
 
 
 async def _limit(args: argparse.Namespace) -> None:

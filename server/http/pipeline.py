@@ -29,6 +29,7 @@ from kernel.errors import (
 from kernel.ip_addresses import client_address, peer_address
 from kernel.scope import Scope, activate
 from kernel.settings import Settings
+from kernel.store_usage import Measured, usage_of
 from kernel.text import has_forbidden_characters
 from models.connection.replicas import primary_only
 from rest_facade.responses import add_vary, allow_header, compress, is_compressible
@@ -69,8 +70,9 @@ def pipeline(
         family = family_of(request.path) if policy is None else policy.family
         is_excess = family.is_rate_limited and getattr(request.protocol, "is_excess", False)
         status, error_code = telemetry.CLIENT_GONE, None
+        work = Measured(handle(request, handler, family, policy, current_request_id, is_excess))
         try:
-            response = await handle(request, handler, family, policy, current_request_id, is_excess)
+            response = await work
             if is_compressible(response):
                 await compress(request, response)
             status = response.status
@@ -89,6 +91,10 @@ def pipeline(
         finally:
             telemetry.count_request(policy, family.name, status, perf_counter() - started)
             telemetry.log_request(request, status, started, error_code)
+            if SCOPE in request:
+                usage = usage_of(request[SCOPE].store.id)
+                usage.requests += 1
+                usage.cpu_seconds += work.seconds
         if health.stopping:
             # A client or proxy that keeps the connection would send its next request while it closes.
             response.force_close()

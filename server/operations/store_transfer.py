@@ -41,8 +41,8 @@ from server.operations.archives import (
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 
 KIND = "export of a store"
-DERIVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions"})
-"""Tables of stores that triggers fill from the others, in the importing installation too."""
+NOT_MOVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions", "store_usage"})
+"""Tables of stores that triggers fill from the others, in the importing installation too, and what each installation counts."""
 
 HOSTS, APPS, COUNTERS = "store_hosts", "apps", "number_counters"
 _APP = "app_id"
@@ -111,7 +111,7 @@ async def store_parts(connection: asyncpg.Connection) -> tuple[Part, ...]:
 
 
 def _moves(table: Table) -> bool:
-    return table.name in _PLATFORM_ROWS or (table.is_of_store and table.name not in DERIVED)
+    return table.name in _PLATFORM_ROWS or (table.is_of_store and table.name not in NOT_MOVED)
 
 
 def _part(table: Table) -> Part:

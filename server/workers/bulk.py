@@ -14,6 +14,7 @@ from kernel.errors import DomainError, RuleViolation, TenantClosed, Unavailable
 from kernel.event_loop import wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
+from kernel.store_usage import measured
 from resolvers.engine.executor import graphql_error_code
 
 # Operations at once in this process: a long one doesn't keep the others waiting.
@@ -69,7 +70,7 @@ class BulkWorker:
         scope = Scope(store, SYSTEM, f"bulk-{uuid7()}", now(), family="graphql")
         with active_scope(scope):
             try:
-                await self._execute(scope, claimed)
+                await measured(store.id, self._execute(scope, claimed))
             except asyncio.CancelledError:
                 await asyncio.shield(operations.release(scope, claimed))
                 raise

@@ -20,6 +20,7 @@ from kernel.errors import DomainError
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
+from kernel.store_usage import measured
 
 PAUSE = 1.0
 PAUSE_AFTER_FAILURE = 2.0
@@ -88,7 +89,7 @@ async def _fetch(file: ClaimedFile) -> None:
     scope = Scope(await find_store(file.store_id), SYSTEM, f"media-{uuid7()}", now(), family="graphql")
     with active_scope(scope):
         try:
-            result = await _attempt(scope, file)
+            result = await measured(file.store_id, _attempt(scope, file))
         except asyncio.CancelledError:
             await asyncio.shield(fetching.release(scope, file))
             raise

@@ -28,6 +28,7 @@ from kernel.clock import now
 from kernel.errors import DomainError, Forbidden
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import request_id_from, uuid7
+from kernel.store_usage import measured, usage_of
 from models.connection import database
 
 # Concurrent deliveries of this process; failing endpoints get at most half.
@@ -143,7 +144,7 @@ class WebhookWorker:
             max_failing = max(1, self._max_in_flight // 2 - len(self._running))
             deliveries = await claims.claim(uuid7(), free, max_failing, lease=self._lease)
         for delivery in deliveries:
-            task = asyncio.create_task(self._attempt(delivery))
+            task = asyncio.create_task(measured(delivery.store_id, self._attempt(delivery)))
             self._running[task] = delivery
             _Running.count += 1
             task.add_done_callback(self._on_finished)
@@ -217,6 +218,7 @@ class WebhookWorker:
 
     def _add_result(self, outcome: AttemptResult) -> None:
         _ATTEMPTS.add(outcome.verdict.name.lower())
+        usage_of(outcome.delivery.store_id).webhooks += outcome.verdict is not AttemptVerdict.RELEASED
         if outcome.duration_ms:
             _SECONDS.observe(_SECONDS.child(), outcome.duration_ms / 1_000)
         self._results.append(outcome)

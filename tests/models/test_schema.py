@@ -16,7 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
     "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "unlisted_products", "bulk_results",
-    "event_feeds", "stock_changes", "order_mails", "store_logos", "ledger_queue", "sandbox_charges",
+    "event_feeds", "stock_changes", "order_mails", "store_logos", "ledger_queue", "sandbox_charges", "store_usage",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
@@ -32,6 +32,7 @@ WITHOUT_IDS = {
     "store_logos": ["tenant_id"],
     "ledger_queue": ["tenant_id", "order_id"],
     "sandbox_charges": ["tenant_id", "charge_id"],
+    "store_usage": ["tenant_id", "hour"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
@@ -135,7 +136,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
                 "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
                 "media_files",
-                "order_mails", "ledger_queue", "payments", "payment_refunds", "sandbox_charges", "stock_notices",
+                "order_mails", "ledger_queue", "payments", "payment_refunds", "sandbox_charges", "stock_notices", "store_usage",
             )
         ),
     }  # fmt: skip
