@@ -22,7 +22,6 @@ from kernel.text import repr_value
 from models import audit
 from models.connection.database import (
     CrossStoreConnection,
-    UniqueViolation,
     cross_store_connection,
     execute,
     fetch,
@@ -38,7 +37,10 @@ _MAX_HOST = 253
 _MAX_PROOF = 1_000
 _TOKEN_BYTES = 24
 
-_INSERT = "INSERT INTO store_hosts (host, store_id) VALUES ($1, $2)"
+_INSERT = """
+INSERT INTO store_hosts (host, store_id) SELECT DISTINCT host, $2::bigint FROM unnest($1::text[]) AS host
+ON CONFLICT (host) DO NOTHING RETURNING host
+"""
 _DELETE = "DELETE FROM store_hosts WHERE store_id = $1 AND host = $2"
 # The one that is primary loses it first: at most one may be.
 _CLEAR_PRIMARY = "UPDATE store_hosts SET is_primary = false WHERE store_id = $1 AND is_primary AND host <> $2"
@@ -101,11 +103,11 @@ def parse_store_host(host: object) -> str:
 
 async def assign_hosts(platform: CrossStoreConnection, store_id: int, names: Iterable[str]) -> None:
     """Assign names to a store in the open transaction; raises Conflict for one that a store has."""
-    for name in names:
-        try:
-            await platform.execute(_INSERT, name, store_id)
-        except UniqueViolation as error:
-            raise Conflict(f"the address {name} is in use", reason="host_taken") from error
+    wanted = list(dict.fromkeys(names))
+    if wanted:
+        assigned = {row["host"] for row in await platform.fetch(_INSERT, wanted, store_id)}
+        if taken := [name for name in wanted if name not in assigned]:
+            raise Conflict(f"the address {taken[0]} is in use", reason="host_taken")
 
 
 async def notify_changed(platform: CrossStoreConnection, store_id: int) -> None:

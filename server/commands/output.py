@@ -28,6 +28,11 @@ def print_json(value: Any) -> None:
     print_line(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
+def print_json_line(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    print_line(json.dumps(value, ensure_ascii=False, default=str))
+
+
 def print_error(text: str) -> None:
     """Print the one-line reason of a failed command to stderr."""
     line = " ".join(text.split())

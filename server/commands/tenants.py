@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from server.commands import hosts, store_use
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
-from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
+from server.commands.output import add_json_option, print_fields, print_json, print_json_line, print_line, print_table
 
 if TYPE_CHECKING:
+    from server.importers.store_files import StoreResult
     from server.operations.store_admin import StoreWithHosts
     from server.operations.store_transfer import Moved
 
@@ -21,8 +23,16 @@ def add(commands: Any) -> None:
     tenant = commands.add_parser("tenant", help="manage stores")
     tenant_commands = tenant.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    create = tenant_commands.add_parser("create", help="create a store")
-    create.add_argument("name", metavar="NAME", help="the store's name")
+    create = tenant_commands.add_parser("create", help="create a store, or those of a file")
+    create.add_argument("name", metavar="NAME", nargs="?", help="the store's name")
+    create.add_argument(
+        "--from",
+        metavar="FILE",
+        type=Path,
+        dest="file",
+        help="create the stores of a file, *.csv or JSON Lines, with the columns name, hosts, currency, owner_email, owner_name and"
+        " owner_password; lines whose host a store has are left",
+    )
     create.add_argument("--host", metavar="H", action="append", default=[], help="a host name of the store; repeatable")
     create.add_argument("--currency", metavar="CODE", default="BRL", help="currency, ISO 4217 (default BRL)")
     create.add_argument("--owner-email", metavar="EMAIL", help="create an administrator as its owner")
@@ -82,15 +92,21 @@ def _add_moves(tenant_commands: Any) -> None:
 
 
 async def _create(args: argparse.Namespace) -> None:
+    if (args.name is None) == (args.file is None):
+        raise CommandError("either NAME or --from FILE is required, not both")
+    if args.file is not None:
+        await _create_from_file(args)
+        return
     if args.owner_email is None and (args.owner_name or args.owner_password):
         raise CommandError("--owner-name and --owner-password need --owner-email")
 
     from domain import stores
+    from server.importers.store_files import read_owner
     from server.operations import store_admin
 
     settings = read_settings()
     async with open_context(settings):
-        owner = _read_owner(args)
+        owner = read_owner(args.owner_email, args.owner_name, args.owner_password)
         new = await stores.create_store({"name": args.name, "currency": args.currency.upper()}, hosts=args.host)
         created = await store_admin.find_store(str(new.store.public_id))
         result = {**created.as_json(), "gateway": {"secret_key": new.gateway_secret}}
@@ -117,19 +133,33 @@ async def _create(args: argparse.Namespace) -> None:
     )
 
 
-def _read_owner(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Validate the owner's data before the store is created."""
-    if args.owner_email is None:
-        return None
-    from domain.people.account_fields import ACCOUNT_FIELDS, split_name
-    from kernel.fields import read_fields
-    from kernel.ids import random_token
+async def _create_from_file(args: argparse.Namespace) -> None:
+    from server.importers.file_rows import CSV, JSONL, read_rows
+    from server.importers.store_files import STORE_FILE, create_stores
 
-    values = split_name(
-        {"email": args.owner_email, "password": args.owner_password or random_token(96), "name": args.owner_name}
-    )
-    read_fields(ACCOUNT_FIELDS, values, creating=True)
-    return values
+    if args.host or args.owner_email or args.owner_name or args.owner_password:
+        raise CommandError("--host and --owner-… are columns of the file")
+    counts: Counter[str] = Counter()
+    with args.file.open("rb") as file:
+        rows = read_rows(file, CSV if args.file.suffix.lower() == ".csv" else JSONL, STORE_FILE)
+        async with open_context(read_settings()):
+            async for result in create_stores(rows):
+                counts[result.state] += 1
+                _print_line_of_file(result, as_json=args.json)
+    if not args.json:
+        print_line(f"{counts['created']} created, {counts['exists']} exist, {counts['refused']} refused")
+    if counts["refused"]:
+        raise CommandError(f"{counts['refused']} of {counts.total()} lines were refused")
+
+
+def _print_line_of_file(result: StoreResult, *, as_json: bool) -> None:
+    if as_json:
+        print_json_line(result.as_json())
+        return
+    owner = result.owner or {}
+    parts = [f"line {result.line}", result.state, *result.hosts[:1], str(result.tenant_id or "")]
+    parts += [owner.get("email", ""), owner.get("password", ""), "; ".join(result.errors)]
+    print_line("  ".join(part for part in parts if part))
 
 
 async def _list(args: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -61,11 +62,20 @@ _BY_REFERENCE = (
     _WITH_HOSTS + " where t.id = $1 or t.public_id = $2 or t.id = (select store_id from store_hosts where host = $3)"
 )
 
+_BY_HOST = "select h.host, t.* from store_hosts h join tenants t on t.id = h.store_id where h.host = any($1::text[])"
+
 
 async def list_stores() -> list[StoreWithHosts]:
     """List all stores, oldest first."""
     async with database.cross_store_connection() as platform:
         return [_with_hosts(row) for row in await platform.fetch(_WITH_HOSTS + " order by t.id")]
+
+
+async def stores_by_host(hosts: Sequence[str]) -> dict[str, Store]:
+    """Return the stores that have one of the hosts, by host."""
+    async with database.cross_store_connection() as platform:
+        rows = await platform.fetch(_BY_HOST, list(hosts))
+    return {row["host"]: build_store(row) for row in rows}
 
 
 async def find_store(reference: str) -> StoreWithHosts:
@@ -102,6 +112,12 @@ async def set_status(
     return await find_store(str(store.public_id))
 
 
+_SET_OWNER = """
+    update tenants set owner_id = $2
+    where id = $1 and exists (select from users where tenant_id = $1 and id = $2 and user_type = 'A')
+"""
+
+
 async def create_owner(store: Store, values: dict[str, Any]) -> UserRef:
     """Create the administrator who owns the store; `values` as for `accounts.create_user`."""
     scope = system_scope(store)
@@ -113,11 +129,7 @@ async def create_owner(store: Store, values: dict[str, Any]) -> UserRef:
 
 async def set_owner(scope: Scope, user: UserRef) -> None:
     """Make an administrator the owner of the store; joins the open transaction."""
-    user_type = await database.fetchval(
-        "select user_type from users where tenant_id = $1 and id = $2", scope.store.id, user.id
-    )
-    if user_type != "A":
+    if not await database.execute(_SET_OWNER, scope.store.id, user.id):
         raise RuleViolation("only an administrator can own a store", reason="not_an_administrator")
-    await database.execute("update tenants set owner_id = $2 where id = $1", scope.store.id, user.id)
     await audit.record(scope, "store.owner_set", "user", user.public_id)
     await invalidate_store(scope.store.id)

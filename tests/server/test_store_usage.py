@@ -44,8 +44,8 @@ async def used(sample: SampleStore, sort: str = "requests") -> dict[str, Any]:
 async def test_requests_count_for_their_own_store(sample: SampleStore, new_sample: NewSampleStore):
     other = await new_sample()
     take_usage()
-    for _ in range(3):
-        assert (await sample.get("/api/products")).status == 200
+    for number in range(3):
+        assert (await sample.get("/api/products")).status == 200, number
     await other.get("/api/products")
     assert (usage_of(sample.store.id).requests, usage_of(other.store.id).requests) == (3, 1)
     counts = usage_of(sample.store.id)
