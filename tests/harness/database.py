@@ -205,6 +205,7 @@ def pooler_url(request: pytest.FixtureRequest, postgres: EmbeddedServer, databas
         return
     request.getfixturevalue("pooled_role")
     with running_pgbouncer(postgres) as pooler:
+        pooler.keep_running()
         yield pooler.url(database_name)
 
 

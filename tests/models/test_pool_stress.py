@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import suppress
 
 import asyncpg
 import pytest
@@ -389,6 +390,8 @@ class TestOnePool:
             for connection in connections:
                 if lose:
                     await kill_backend(await connection.fetchval("select pg_backend_pid()"))
+                    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                        await connection.execute("select 1")  # reads that the connection is lost
                 else:
                     await connection.execute("begin")
                 await wide_pool.release_connection(connection)

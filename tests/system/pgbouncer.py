@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from configparser import ConfigParser
@@ -120,9 +121,23 @@ class PgBouncer:
         self.start("--reboot")
         old.wait(_START_SECONDS)
 
+    def keep_running(self) -> None:
+        """Start it again whenever it ends by itself, as a service manager does.
+
+        Version 1.18 ends when a server connection is lost while its parameters are set ("bad client state: 0").
+        """
+
+        def start_again() -> None:
+            while (process := self._process) is not None:
+                process.wait()
+                if self._process is process:
+                    self.start()
+
+        threading.Thread(target=start_again, daemon=True).start()
+
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """End it, by default as a crash would."""
-        if self._process is not None:
-            self._process.send_signal(number)
-            self._process.wait(20)
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(number)
+            process.wait(20)
