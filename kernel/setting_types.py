@@ -108,6 +108,12 @@ def _http_url(text: str) -> str:
     return url.rstrip("/")
 
 
+def _zipcode_url(text: str) -> str:
+    if text.count("{zipcode}") != 1 or "{" in text.replace("{zipcode}", ""):
+        raise InvalidSetting("an address with {zipcode} where the postal code belongs")
+    return url_of("http", "https").parse(text)
+
+
 _STORAGE_OPTIONS: dict[str, frozenset[str]] = {
     "file": frozenset(),
     "s3": frozenset({"endpoint", "region", "path_style"}),
@@ -237,6 +243,7 @@ HTTP_URL: SettingType[str] = SettingType("URL", _http_url)
 STORAGE_URL: SettingType[str] = SettingType("URL", _storage_url)
 NETWORKS: SettingType[tuple[IPNetwork, ...]] = SettingType("networks", _networks)
 HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)
+ZIPCODE_URL: SettingType[str] = SettingType("URL", _zipcode_url)
 BIND: SettingType[tuple[str, ...]] = SettingType("addresses", _bind)
 BIND_ONE: SettingType[str] = SettingType("address", _bind_one)
 ORIGINS: SettingType[tuple[str, ...]] = SettingType("origins", _origins)

@@ -33,6 +33,7 @@ from kernel.setting_types import (
     SECRETS,
     STORAGE_URL,
     STORE_ID,
+    ZIPCODE_URL,
     InvalidSetting,
     SettingType,
     integer_between,
@@ -268,6 +269,12 @@ class Settings:
         "https://api.pagar.me/core/v5",
         url_of("https", "http"),
         "The API of the payment gateway Pagar.me, for tests of it.",
+    )
+    zipcode_url: str | None = _setting(
+        None,
+        ZIPCODE_URL,
+        "The service for the addresses of postal codes, in the form of ViaCEP, as https://viacep.com.br/ws/{zipcode}/json/.",
+        unset="destinations alone answer",
     )
     sandbox_payments: bool | None = _setting(
         None,

@@ -8,6 +8,7 @@ import strawberry
 from strawberry import Info
 
 from auth.access import open_to_shoppers
+from domain.shipping.postal_addresses import find_postal_address
 from domain.shipping.product_quotes import VendorOffer, find_vendor_offers, quote_product
 from domain.shipping.quotes import Quote
 from models.reading.queries import Row
@@ -15,7 +16,7 @@ from resolvers.mutation_helpers import rename_error_fields
 from resolvers.results import linked
 from schema.fields import root_field
 from schema.scalars import ID, BigInt
-from schema.types.quotes import SellerAvailabilityObject, ShippingQuoteObject
+from schema.types.quotes import PostalAddressObject, SellerAvailabilityObject, ShippingQuoteObject
 
 _READ_QUOTES = open_to_shoppers("view_shipping", "read_shipping")
 _READ_OFFERS = open_to_shoppers("view_marketplace", "read_products")
@@ -42,6 +43,14 @@ class QuoteQueries:
         with rename_error_fields(_FIELD_NAMES):
             offers = await find_vendor_offers(info.context.scope, product_id, zipcode)
         return linked(info, [_vendor_row(offer) for offer in offers])
+
+    @root_field(_READ_QUOTES)
+    async def address_by_zipcode(self, info: Info, zipcode: str) -> PostalAddressObject | None:
+        """Return the address of a CEP, as far as the store's destinations and the service for postal codes know it; null for a CEP that
+        doesn't exist.
+        """
+        address: Any = await find_postal_address(info.context.scope, zipcode)
+        return address  # type: ignore[no-any-return]
 
 
 def _quote_row(quote: Quote, vendor: int | None, vendor_public_id: object) -> Any:

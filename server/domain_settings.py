@@ -10,6 +10,7 @@ from domain.mails import order_mails
 from domain.media import addresses, uploads
 from domain.payments.pagarme import client as pagarme
 from domain.payments.sandbox import gateway as sandbox
+from domain.shipping import postal_addresses
 from kernel.scope import Store
 from kernel.settings import Settings
 from server.demo import DEMO_STORE_ID
@@ -23,6 +24,7 @@ def configure_domain(settings: Settings) -> None:
     uploads.configure(settings.media_store_upload_bytes)
     sandbox.configure(settings.has_sandbox)
     pagarme.configure(settings.pagarme_url)
+    postal_addresses.configure(settings.zipcode_url)
     order_mails.configure(partial(shows_example_storefront, settings), settings.public_url)
     configuration.configure(
         configuration.BulkConfiguration(

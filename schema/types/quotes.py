@@ -41,3 +41,14 @@ class SellerAvailabilityObject:
     stock: BigInt = output_field("The available stock.")
     delivers: bool = output_field("Whether the product can be delivered.")
     delivery_time: str = output_field("The estimated delivery time of the cheapest shipping method, as text.")
+
+
+@object_type("PostalAddress")
+class PostalAddressObject:
+    """The address of a CEP, as far as it is known."""
+
+    zipcode: str = output_field("The CEP, eight digits.")
+    state: str = output_field("The code of the state.")
+    city: str | None = output_field("The city; null when unknown.")
+    district: str | None = output_field("The district; null when unknown, and for a CEP of a whole town.")
+    street: str | None = output_field("The street; null when unknown, and for a CEP of a whole town.")
