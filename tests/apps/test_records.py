@@ -57,14 +57,16 @@ async def test_a_product_is_created_read_and_changed(app: Client) -> None:
     assert created.body["currency"] == "BRL"
 
     shown = await app.get(f"{PRODUCTS}/{created.body['id']}")
-    assert (shown.status, shown.body) == (200, created.body)
+    pricing = {"price_cents": 4_990, "base_cents": 4_990, "discount_cents": 0, "promotions": []}
+    assert (shown.status, shown.body) == (200, {**created.body, "pricing": pricing})
 
     changed = await app.put(f"{PRODUCT_WRITES}/{created.body['id']}", {"price_cents": 3_990})
     assert changed.status == 200
     assert changed.body["price_cents"] == 3_990
     unchanged = PRODUCT_RECORD - {"price_cents", "updated_at"}
     assert {name: changed.body[name] for name in unchanged} == {name: created.body[name] for name in unchanged}
-    assert (await app.get(f"{PRODUCTS}/{created.body['id']}")).body == changed.body
+    pricing |= {"price_cents": 3_990, "base_cents": 3_990}
+    assert (await app.get(f"{PRODUCTS}/{created.body['id']}")).body == {**changed.body, "pricing": pricing}
     assert await _events(app.store) == ["product.created", "product.updated"]
 
 
@@ -76,7 +78,7 @@ async def test_products_are_listed_by_status_with_active_as_default(app: Client)
     async def ids(**query: str) -> set[str]:
         answer = await app.get(PRODUCTS, **query)
         assert set(answer.body) == {"products", "total", "page", "limit"}
-        assert all(set(record) == PRODUCT_RECORD for record in answer.body["products"])
+        assert all(set(record) == PRODUCT_RECORD | {"pricing"} for record in answer.body["products"])
         assert answer.body["total"] == len(answer.body["products"])
         return {record["id"] for record in answer.body["products"]}
 

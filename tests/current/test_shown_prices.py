@@ -13,6 +13,7 @@ from kernel.scope import active_scope
 from models.tables.catalog import ProductCategory
 from tests.graphql.test_combination_pricing import add_combination, add_option
 from tests.harness.http import Client, bearer
+from tests.harness.oauth import issue_tokens, register_app
 from tests.harness.records import Record
 from tests.harness.storefront import StorefrontClient
 
@@ -73,6 +74,11 @@ async def test_all_families_show_a_caller_the_price_that_is_charged(
     neighbour = await sample.add_product(name="Outra", category_id=sample.kitchen.number)
     with active_scope(sample.scope):
         key = (await create_storefront_key(sample.scope, {})).key
+    installer = await sample.client(sample.owner)
+    app_tokens = await issue_tokens(
+        installer, await register_app(installer, scopes=["read_products"]), ["read_products"]
+    )
+    app = Client(sample.http, sample.store, bearer(app_tokens["access_token"]), sample.ip)
     charged = {}
     for name, person in (("guest", None), ("customer", sample.bia), ("wholesale", sample.caio)):
         headers = {"X-API-Key": key} | (bearer(await sample.token(person)) if person else {})
@@ -95,6 +101,10 @@ async def test_all_families_show_a_caller_the_price_that_is_charged(
         ):
             [record] = records_of((await rest.get(path)).body, shirt.id)
             prices.append(record["pricing"])
+        if person is None:
+            for path in ("?search=camiseta", f"/{shirt.id}"):
+                [record] = records_of((await app.get(f"/api/storefront/products{path}")).body, shirt.id)
+                prices.append(record["pricing"])
         options = await ask(
             "query($id: ID!) { product(id: $id) { combinations { choices { option_id variant_id } } } }", id=shirt.id
         )
@@ -105,7 +115,7 @@ async def test_all_families_show_a_caller_the_price_that_is_charged(
         if person is not None:
             await ask("mutation($ids: [ID!]!) { wishlist_add(product_ids: $ids) { id } }", ids=[shirt.id])
             prices += [record["pricing"] for record in records_of(await ask(WISHLIST), shirt.id)]
-        assert len(prices) == (13 if person is None else 14), name
+        assert len(prices) == (15 if person is None else 14), name
         assert all(price == prices[0] for price in prices), (name, prices)
         cents = prices[0]["price_cents"]
         assert {record["price_range"]["min_cents"] for record in records} == {cents}, name
