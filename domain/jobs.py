@@ -23,7 +23,7 @@ from domain.gateway import notifications
 from domain.ledger import reconciliation
 from domain.mails import order_mails, sending
 from domain.media import usage
-from domain.orders import expiry
+from domain.orders import best_sellers, expiry
 from domain.payments import pending as payments
 from domain.payments import refunds
 from domain.people import stock_notices
@@ -219,6 +219,9 @@ _STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
 _STORES_WITH_STOCK_NOTICES = """
     select * from tenants t where created_at <= $1 and exists (select from stock_notices n where n.tenant_id = t.id) order by id
 """
+_STORES_WITH_ORDERS = """
+    select * from tenants t where created_at <= $1 and exists (select from orders o where o.tenant_id = t.id) order by id
+"""
 _STORES_WITH_LEDGER_QUEUE = """
     select * from tenants t where created_at <= $1 and exists (select from ledger_queue q where q.tenant_id = t.id) order by id
 """
@@ -321,6 +324,7 @@ _PERIODIC: tuple[Job, ...] = (
     # Not with the retention of rows, which goes on while the storage doesn't answer.
     Job("delete_unused_media", timedelta(hours=1), for_each_store(_STORES_WITH_MEDIA, delete_unused_media)),
     Job("measure_stored", timedelta(hours=1), for_each_store(STORES_TO_MEASURE, measure_stored)),
+    Job("rank_sales", timedelta(hours=1), for_each_store(_STORES_WITH_ORDERS, best_sellers.rank_sales)),
     Job("emit_stock_changes", timedelta(seconds=5), for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes)),
 )
 JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))

@@ -271,6 +271,9 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         _account_page,
         "The storefront page that accepts tokens: #email_verification=<token>, #password_reset=<token>, #sign_in=<key>.",
     ),
+    "best_seller_days": StoreSetting(
+        "catalog", 30, integer(1, 365), "Products are sorted as best selling by the units sold in so many days."
+    ),
     "low_stock_at": StoreSetting(
         "catalog", 5, integer(), "Low stock threshold: a notification is sent when a product's stock falls to it."
     ),

@@ -46,6 +46,7 @@ BOX_DESCRIPTION = ReferenceType("description", "box_descriptions", soft_deleted=
 BUSINESS_PARTNER = ReferenceType("business partner", "business_partners")
 CALL_REQUEST = ReferenceType("call request", "call_requests")
 CATEGORY = ReferenceType("category", "categories")
+COLLECTION = ReferenceType("collection", "collections")
 COMBINATION = ReferenceType("combination", "combinations")
 DESTINATION = ReferenceType("destination", "destinations")
 EXCEPTION = ReferenceType("exception", "option_exceptions", soft_deleted=False)

@@ -23,7 +23,7 @@ from resolvers.entity_queries import ENTITY_QUERY
 from schema.fields import entity_of, strawberry_field
 
 # Root fields of the catalogue that are no reads of one entity.
-_OTHER_ROOT_FIELDS = {"store", "product_search"}
+_OTHER_ROOT_FIELDS = {"store", "product_search", "product_tags"}
 
 
 def is_catalogue_read(schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode) -> bool:

@@ -33,6 +33,7 @@ MODULES = (
     "stores",
     "catalog",
     "product_search",
+    "collections",
     "media",
     "options",
     "variations",

@@ -27,7 +27,7 @@ SEARCH_FIELD = "vitrine.search"
 """The metadata key of a root field that is a `SearchField`."""
 
 _SORTS = {**search_read.SORTS, search_read.RELEVANCE: search_read.BY_RELEVANCE}
-_RESTRICTIONS = ("category_id", "status", "created_from", "created_before")
+_RESTRICTIONS = ("category_id", "tag", "status", "created_from", "created_before")
 # Returns the rows of results with what they refer to; the path is where they are below the root field.
 Link: TypeAlias = Callable[..., Sequence[Any]]
 
@@ -80,6 +80,9 @@ def _restrictions(values: Mapping[str, Any]) -> list[Condition]:
 
 
 def _restriction(name: str, value: Any) -> Condition:
+    if name == "tag":
+        check_filter_size(name, value, search_read.MAX_VALUES)
+        check_filter_text(name, value)
     condition = PRODUCTS.filters[name].build(_ids(name, value) if name.endswith("_id") else value)
     return Condition(search_read.on_product(condition.sql), condition.params)
 

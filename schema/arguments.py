@@ -80,6 +80,7 @@ _BY_NAME: Mapping[str, str] = {
     "settings": "The settings to change, by name.",
     "shipping_id": "The ID of the shipping method.",
     "since": "The earliest time of the events.",
+    "search": "A part of the name.",
     "slug": "The slug, in place of the ID.",
     "sort": "The order of the records.",
     "state": "The text that is returned to the app unchanged.",

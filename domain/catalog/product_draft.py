@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from domain.catalog.tags import MAX_TAGS, read_tags
 from domain.media.images import read_image_members
 from domain.store_settings import setting
 from kernel.errors import NotFound
@@ -45,6 +46,7 @@ class ProductDraft:
     current: Mapping[str, Any] | None = None
     category_ids: list[int] | None = None
     taxes: list[int] | None = None
+    tags: list[str] | None = None
     public_id: Any = field(default_factory=uuid7)
 
     @property
@@ -88,6 +90,8 @@ def read_draft(scope: Scope, values: InputValues) -> ProductDraft:
         _read_list(values["categories"], MAX_CATEGORIES, errors, "categories")
     if values.get("taxes") is not None:
         _read_list(values["taxes"], MAX_TAXES, errors, "taxes")
+    if values.get("tags") is not None:
+        draft.tags = read_tags(_read_list(values["tags"], MAX_TAGS, errors, "tags"), errors)
     return draft
 
 

@@ -32,6 +32,7 @@ from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusive
 from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
+from domain.catalog.tags import set_tags
 from domain.catalog.variation_members import COMMON_FIELDS, find_children, place_products
 from domain.media.received import store_images
 from domain.notifications import write as notifications
@@ -83,7 +84,7 @@ async def create_product(scope: Scope, values: InputValues, *, check_sku: bool =
     """Create a product and return its internal id.
 
     Keys: those of PRODUCT_FIELDS (`name` and `price_cents` are required), `vendor`, `category` (the main one), `categories`, `images [{url,
-    alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`, `taxes` (references).
+    alt, width, height}]`, `main_image`, `more_images`, `features [{feature, value | variant}]`, `taxes` (references), `tags`.
 
     `check_sku=False` lets a vendor repeat a SKU (legacy API only). Raises ValidationFailed with a code for every invalid field
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).
@@ -240,6 +241,9 @@ async def _write(
     }
     if taxed:
         changed |= await set_taxes_in_bulk(scope, "product_taxes", taxed)
+    tags = {draft.product_id: draft.tags for draft in drafts if draft.product_id is not None and draft.tags is not None}
+    if tags:
+        changed |= await set_tags(scope, tags)
     by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True) if of_draft}
     if by_product:
         changed |= await write_feature_values(

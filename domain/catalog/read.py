@@ -17,6 +17,7 @@ from domain.catalog.listing import (
     listed_or,
     of_row,
 )
+from domain.catalog.tags import has_tag
 from domain.catalog.variation_members import DEFAULT_SQL
 from domain.filters import (
     created_range,
@@ -126,6 +127,15 @@ def product_count(include_descendants: bool = False) -> Callable[[Scope], Condit
     return lambda scope: Condition(f"{sql[:-1]} AND {shown})" if is_shopper(scope) else sql)
 
 
+def collection_count() -> Callable[[Scope], Condition]:
+    """Return the number of a collection's products; shoppers count those that they find in lists."""
+    sql = (
+        "(SELECT count(*) FROM collection_products l JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id"
+        " WHERE l.tenant_id = t.tenant_id AND l.collection_id = t.id AND p.deleted_at IS NULL{})"
+    )
+    return lambda scope: Condition(sql.format(f" AND {of_row(LISTED, 'p')}" if is_shopper(scope) else ""))
+
+
 def _products(rows: str) -> VisibleRows:
     return published(("view_products",), "read_products", rows, vendor="t.vendor_id = {company}")
 
@@ -187,6 +197,7 @@ PRODUCTS = Entity(
             listed=_listed_in(_below_category),
         ),
         "vendor_id": references("vendors", "sold by any of these vendors"),
+        "tag": EntityFilter("text", has_tag, "with any of these tags", many=True),
         "tax_id": has_tax("product_taxes", "any of these taxes applies to it"),
         "price_from": EntityFilter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
         "price_to": EntityFilter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
@@ -253,6 +264,7 @@ PRODUCTS = Entity(
         "name": Sort("t.name_folded", "text", "name, without case and accents"),
         "price": Sort("t.price_cents", "bigint", "price"),
         "stock": Sort(STOCK, "bigint", "available stock"),
+        "best_selling": Sort("t.sales_rank", "bigint", "units sold lately (setting `best_seller_days`)"),
         **sorts(("sku", "SKU"), "slug"),
         # Without an index each, because they are rarely used: the store's products are sorted for them.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),

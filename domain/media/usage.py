@@ -20,7 +20,7 @@ REFERRERS: Mapping[str, str] = {
     "product_images": "url",
     **dict.fromkeys(
         (
-            *("categories", "option_variants", "combinations", "pages", "vendors", "vendor_banners"),
+            *("categories", "option_variants", "combinations", "pages", "vendors", "vendor_banners", "collections"),
             *("users", "review_images", "store_logos"),
         ),
         "image_url",

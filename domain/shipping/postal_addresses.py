@@ -1,8 +1,8 @@
 """Find the address of a CEP: from the store's destinations, and from a service (docs/shipping.md#addresses-of-postal-codes).
 
 The service, if the installation has one (VITRINE_ZIPCODE_URL), is asked by the process once for each CEP, whatever the store, and its
-answers are kept in memory. A request waits WAIT_SECONDS for it at most; a later answer is kept for the next request. A request that waits has
-no database connection. After five failures in a row the service is left alone for half a minute.
+answers are kept in memory. A request waits for it WAIT_SECONDS at most, without a database connection; a later answer is kept for the
+next request. After five failures in a row the service is left alone for half a minute.
 """
 
 from __future__ import annotations

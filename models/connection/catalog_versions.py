@@ -27,6 +27,7 @@ TABLES = (
     "language_variables", "promotions", "promotion_uses", "payment_methods", "payment_method_taxes",
     "media_files", "review_images", "store_logos", "vendor_banners",
     "variation_groups", "variation_group_features", "variation_group_products",
+    "product_tags", "collections", "collection_products",
 )  # fmt: skip
 """The tables of which reads of the catalogue show rows."""
 

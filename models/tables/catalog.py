@@ -31,7 +31,7 @@ class Product(SoftDeletable, table="products"):
 
     A size of 0 is unknown. `shipping_freight_cents` is what each unit adds to the price of shipping.
     `stock` is generated: on hand minus reserved. `tracking` is `B` (stock is tracked) or `D` (it is not: the product can always be sold).
-    `name_folded` and `search` are generated from the texts.
+    `name_folded` and `search` are generated from the texts. `sales_rank` is written by the worker, 0 without sales.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="products")
@@ -70,6 +70,7 @@ class Product(SoftDeletable, table="products"):
     exception_type = fields.TextField(default="F")
     option_order = fields.TextField(default="P")
     details_layout = fields.TextField(default="")
+    sales_rank = fields.BigIntField(default=0)
     ncm = fields.TextField(default="")
     page_title = fields.TextField(default="")
     meta_keywords = fields.TextField(default="")
@@ -81,6 +82,37 @@ class ProductCategory(StoreModel, table="product_categories"):
 
     product = fields.ForeignKeyField("models.Product", related_name="placements")
     category = fields.ForeignKeyField("models.Category", related_name="placements")
+    position = fields.IntField(default=0)
+
+
+class ProductTag(StoreModel, table="product_tags"):
+    """A word by which products are listed together, in lower case."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="tags")
+    tag = fields.TextField()
+
+
+class ProductCollection(SoftDeletable, table="collections"):
+    """Products picked by hand, with a page of their own. `status` is `A` or `D`."""
+
+    name = fields.TextField()
+    slug = fields.TextField(default="")  # a trigger makes an empty one from the name
+    description = fields.TextField(default="")
+    status = fields.TextField(default="A")
+    position = fields.IntField(default=0)
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="collections")
+    page_title = fields.TextField(default="")
+    meta_keywords = fields.TextField(default="")
+    meta_description = fields.TextField(default="")
+
+
+class CollectionProduct(StoreModel, table="collection_products"):
+    """A product of a collection, and its place there."""
+
+    collection = fields.ForeignKeyField("models.ProductCollection", related_name="products")
+    product = fields.ForeignKeyField("models.Product", related_name="collection_links")
     position = fields.IntField(default=0)
 
 

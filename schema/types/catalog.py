@@ -306,6 +306,10 @@ class ProductObject:
         many_to_many("product_categories", "product_id", "categories", "category_id", "t.position, t.id"),
         "All categories of the product.",
     )
+    tags: list[str] = computed(
+        "ARRAY(SELECT l.tag FROM product_tags l WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id ORDER BY l.tag)",
+        "The tags, in alphabetical order.",
+    )
     taxes: list[TaxObject] = relation(
         many_to_many("product_taxes", "product_id", "taxes", "tax_id", "t.priority, t.id"),
         "The taxes applied to the product.",
@@ -425,6 +429,7 @@ class ProductInput:
         "All categories of the product; the first becomes the main one unless `category_id` is set."
     )
     tax_ids: list[ID] | None = optional_field("The taxes applied to the product.")
+    tags: list[str] | None = optional_field("All tags, at most 50 of 64 characters; they are stored in lower case.")
     variation_group_id: ID | None = optional_field(
         "The variation group of the product, which must have a variant of each of its features; null for none."
     )

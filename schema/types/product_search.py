@@ -167,6 +167,7 @@ class ProductSearchFilter:
     is_available: bool | None = optional_field("Whether it can be bought.")
     features: list[FeatureChoiceInput] | None = optional_field("Values of at most 10 filterable features, each once.")
     category_id: list[ID] | None = optional_field("In any of these categories; no choice of a facet.")
+    tag: list[str] | None = optional_field("With any of these tags; no choice of a facet.")
     status: list[ProductStatus] | None = optional_field("Any of these statuses; no choice of a facet.")
     created_from: DateTime | None = optional_field("Created at or after this time; no choice of a facet.")
     created_before: DateTime | None = optional_field("Created before this time; no choice of a facet.")

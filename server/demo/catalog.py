@@ -71,6 +71,16 @@ class DemoProduct:
     free_shipping: bool = False
     download: bool = False
     sells: bool = True
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCollection:
+    """A collection of products, by name and in order; it has the picture of the first."""
+
+    name: str
+    text: str
+    products: Sequence[str]
 
 
 def input_fields(record: DemoVendor | DemoPaymentMethod | DemoShippingMethod) -> dict[str, Any]:
@@ -117,6 +127,7 @@ class DemoCatalog:
     products: tuple[DemoProduct, ...]
     payments: tuple[DemoPaymentMethod, ...]
     shippings: tuple[DemoShippingMethod, ...]
+    collections: tuple[DemoCollection, ...]
     customers: int
     orders: Mapping[str, int]
     reviews: int
@@ -137,4 +148,5 @@ _RECORDS: Mapping[str, Callable[..., Any]] = {
     "products": DemoProduct,
     "payments": DemoPaymentMethod,
     "shippings": DemoShippingMethod,
+    "collections": DemoCollection,
 }

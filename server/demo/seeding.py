@@ -56,6 +56,7 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_
     await _create_catalog(owner, catalog, ids, pictures, now - STORE_AGE)
     await warehouses.create_warehouses(owner, catalog, ids.vendors, now - STORE_AGE)
     await _create_products(owner, catalog, ids, pictures, now)
+    await _create_collections(owner, catalog, ids, pictures, now)
     customer_data = _customers_of(demo, catalog)
     await _create_users(owner, customer_data, ids, now)
     planned_orders = orders.plan_orders(catalog, customer_data, now)
@@ -138,10 +139,29 @@ async def _create_products(
             "vendor_id": ids.vendors[product.vendor],
             "category_id": ids.categories[product.category],
             "tax_ids": ids.taxes,
+            "tags": list(product.tags),
             "images": pictures.images(*product_pictures(catalog, product)),
             "features": [{"feature_id": ids.features[key], "value": text} for key, text in product.features.items()],
         }
         ids.products.append(await owner.create("product", at, **values))
+
+
+async def _create_collections(
+    owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, pictures: StorePictures, now: datetime
+) -> None:
+    products = {product.name: product for product in catalog.products}
+    id_of = dict(zip(products, ids.products, strict=True))
+    for position, collection in enumerate(catalog.collections):
+        images = pictures.images(*product_pictures(catalog, products[collection.products[0]]))
+        await owner.create(
+            "collection",
+            now - timedelta(days=30),
+            name=collection.name,
+            description=f"<p>{collection.text}</p>",
+            position=position,
+            image=images[0] if images else None,
+            product_ids=[id_of[name] for name in collection.products],
+        )
 
 
 # --- Customers and orders --------------------------------------------------------------------------------------------------

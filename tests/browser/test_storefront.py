@@ -430,7 +430,8 @@ async def test_products_that_arrive_late_replace_others_without_a_layout_shift(s
 async def test_pictures_below_the_screen_wait_and_show_a_placeholder(shopper: Shopper) -> None:
     await shopper.see("Novidades")
     loading = await shopper.page.evaluate("[...document.querySelectorAll('.card img')].map(image => image.loading)")
-    assert loading == ["eager"] * 4 + ["lazy"] * 8
+    # 12 new products, and two collections of four.
+    assert loading == ["eager"] * 4 + ["lazy"] * 16
     placeholder = """(canvas => {
         const pixels = canvas?.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data ?? [];
         return [pixels.filter((_, index) => index % 4 === 3).every(alpha => alpha === 255), new Set(pixels).size];

@@ -21,6 +21,7 @@ OPERATIONS = sorted((EXAMPLE.sources / "src" / "operations").glob("*.graphql"))
 ONLY_IN_THE_GUIDE = {
     "ProductList",
     "Search",
+    "BestSelling",
     "TakeWhatIsThere",
     "ChangeLines",
     "EditCart",

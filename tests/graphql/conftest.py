@@ -22,12 +22,15 @@ from models.tables.bulk import BulkOperation
 from models.tables.carts import Cart
 from models.tables.catalog import (
     Category,
+    CollectionProduct,
     Feature,
     FeatureValue,
     FeatureVariant,
     Product,
     ProductCategory,
+    ProductCollection,
     ProductImage,
+    ProductTag,
     VariationGroup,
     VariationGroupFeature,
     VariationGroupProduct,
@@ -257,6 +260,9 @@ async def create_records(scope: Scope) -> StoreRecords:
         customer_cart = await Cart.create(user_id=customer.id, expires_at=scope.now + timedelta(days=1))
         language_variable = await LanguageVariable.create(name="checkout", value="Comprar", lang_code="pt")
         redirect = await Redirect.create(path="/antiga", product_id=product.id)
+        collection = await ProductCollection.create(name="Presentes")
+        await CollectionProduct.create(collection_id=collection.id, product_id=product.id)
+        await ProductTag.create(product_id=product.id, tag="novo")
         status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
         content = await _create_content(product.id)
         setting = await find_setting(scope, "legacy_lists")
@@ -322,6 +328,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "customer_cart": customer_cart,
         "language_variable": language_variable,
         "redirect": redirect,
+        "collection": collection,
         "status": status,
         **content,
         "audit_entry": audit_entry,

@@ -19,6 +19,7 @@ from kernel.errors import RateLimited
 from models.connection import database
 from models.tables.shipping import Destination, DestinationZipcode
 from server.outgoing import outgoing_client
+from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore
 
 QUERY = "query($zipcode: String!) { address_by_zipcode(zipcode: $zipcode) { zipcode state city district street } }"
@@ -62,8 +63,12 @@ async def service() -> AsyncIterator[ZipcodeServer]:
         await runner.cleanup()
 
 
-async def look_up(sample: SampleStore, zipcode: str = "01001-000", auth: str = "storefront") -> Any:
-    answer = await sample.post("/graphql", {"query": QUERY, "variables": {"zipcode": zipcode}}, auth=auth)
+async def post(sample: SampleStore, zipcode: str) -> Response:
+    return await (await sample.shopper()).post("/graphql", {"query": QUERY, "variables": {"zipcode": zipcode}})
+
+
+async def look_up(sample: SampleStore, zipcode: str = "01001-000") -> Any:
+    answer = await post(sample, zipcode)
     assert "errors" not in answer.body, answer.body
     return answer.body["data"]["address_by_zipcode"]
 
@@ -87,7 +92,7 @@ async def test_without_a_service_the_narrowest_destination_of_one_city_names_the
 async def test_a_cep_of_no_state_has_no_address_and_another_text_is_refused(sample: SampleStore) -> None:
     assert await look_up(sample, "00000-000") is None
     for text in ("", "123", "x" * 100_000, "01001-000'", "01001.\n"):
-        answer = await sample.post("/graphql", {"query": QUERY, "variables": {"zipcode": text}}, auth="storefront")
+        answer = await post(sample, text)
         (error,) = answer.body["errors"]
         expected = ("VALIDATION_FAILED", "zipcode")
         assert (error["extensions"]["code"], error["extensions"]["field"]) == expected, (text, error)
@@ -171,8 +176,7 @@ async def test_a_key_has_the_service_asked_for_600_new_codes_a_minute(
     monkeypatch.setattr("domain.carriers.limits.PER_KEY", 2)
     for number in range(2):
         await look_up(sample, f"0100100{number}")
-    body = {"query": QUERY, "variables": {"zipcode": "01001005"}}
-    answer = await sample.post("/graphql", body, auth="storefront")
+    answer = await post(sample, "01001005")
     assert answer.body["errors"][0]["extensions"]["code"] == RateLimited.code, answer.body
     assert await look_up(sample, "01001001"), "what is kept goes on being shown"
 
@@ -180,9 +184,7 @@ async def test_a_key_has_the_service_asked_for_600_new_codes_a_minute(
 async def test_a_look_up_takes_one_statement(sample: SampleStore) -> None:
     counts = []
     for _ in range(2):
-        answer = await sample.post(
-            "/graphql", {"query": QUERY, "variables": {"zipcode": "01001000"}}, auth="storefront"
-        )
+        answer = await post(sample, "01001000")
         counts.append(answer.statements)
         await add_destination(sample, "São Paulo", "01000000", "05999999")
     assert counts == [1, 1]

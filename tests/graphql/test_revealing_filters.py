@@ -45,6 +45,7 @@ VALUES = {
 # Computed from columns that fields show, or of records that the rows of the list imply.
 DERIVED = {
     ("products", "name"): "the name without accents",
+    ("products", "best_selling"): "the order of sales, whose numbers no field shows",
     ("warehouses", "name"): "the name without accents",
     ("warehouses", "search"): "the name without accents",
     ("warehouses", "covers_zipcode"): "its areas",

@@ -57,7 +57,7 @@ STATUS_CHANGE = {
     "orders": {"status", "stock_state", "hold_until", "tracking_code"},
     "products": {"reserved", "on_hand", "stock"},
 }
-PRODUCT_RELATIONS = {"product_categories", "product_images", "feature_values", "product_taxes"}
+PRODUCT_RELATIONS = {"product_categories", "product_images", "feature_values", "product_taxes", "product_tags"}
 OPTIONS = {"option_variants", "product_options", "combination_choices"}
 COMBINATION = {
     "length_mm",

@@ -14,6 +14,7 @@ import pytest
 from yarl import URL
 
 from auth.sessions import SessionTokens
+from auth.storefront_keys import create_storefront_key
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
 from kernel.signatures import token_hash
@@ -61,6 +62,14 @@ class SampleStore(StoreAccess, Requests):
     @property
     def anonymous(self) -> Client:
         return Client(self.http, self.store, ip=self.ip)
+
+    async def shopper(self) -> Client:
+        """Return a visitor with a storefront key that reads the catalogue and fills carts."""
+        if "storefront_key" not in self.records:
+            with active_scope(self.scope):
+                created = await create_storefront_key(self.scope, {"name": "loja"})
+            self.records["storefront_key"] = created.key
+        return Client(self.http, self.store, {"X-API-Key": self.records["storefront_key"]}, self.ip)
 
     async def request(
         self,

@@ -126,7 +126,7 @@ async def test_every_image_is_a_file_of_the_store(created, demo: DemoStore):
     store = str(demo.public_id)
     links = "select count(*) from product_images where tenant_id = $1 and media_id is null"
     assert await value(links, store) == 0
-    for table in ("categories", "vendors"):
+    for table in ("categories", "vendors", "collections"):
         without_file = f"select name from {table} where tenant_id = $1 and media_id is null"
         assert await rows(without_file, store) == [], table
     assert await value("select count(*) from pages where tenant_id = $1 and media_id is not null", store) == 1
@@ -147,6 +147,13 @@ async def test_the_catalog_is_created(created):
     assert len(await rows("select distinct type from features where tenant_id = $1")) >= 5
     assert await value("select count(*) from feature_values where tenant_id = $1") >= 100
     assert await value("select count(*) from vendors where tenant_id = $1") == 3
+    assert await value("select count(distinct tag) from product_tags where tenant_id = $1") == 5
+    in_order = """
+        select array_agg(p.name order by l.position) from collection_products l
+        join collections c on c.tenant_id = l.tenant_id and c.id = l.collection_id
+        join products p on p.tenant_id = l.tenant_id and p.id = l.product_id
+        where l.tenant_id = $1 and c.slug = 'para-presentear'"""
+    assert await value(in_order) == ["Caneca Sereno", "Tábua Cumaru", "Manta Geada", "Abajur Ninho"]
     assert await value("select count(*) from users where tenant_id = $1 and user_type = 'C' and status = 'A'") >= 25
     payment_methods = await rows(
         "select processor, kind, settles_at_once from payment_methods where tenant_id = $1 order by id"

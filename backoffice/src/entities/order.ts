@@ -10,6 +10,7 @@ export interface Order {
 
 export const ORDER: Readonly<Record<string, Order>> = {
   product: { columns: ["main_image", "name", "sku", "price_cents", "stock", "status", "category"], filters: ["search", "status", "below_category_id"], related: ["combination"] },
+  collection: { columns: ["image", "name", "slug", "product_count", "position", "status"], filters: ["search", "status"] },
   category: { columns: ["name", "parent", "product_count", "position", "status"] },
   combination: { columns: ["product", "sku", "price_cents", "stock", "choices"] },
   order: { columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"], filters: ["search", "status", "payment_status", "created_from", "created_before"], related: ["payment", "shipment"] },
@@ -32,7 +33,7 @@ export const ORDER: Readonly<Record<string, Order>> = {
 
 export const MENU: Readonly<Record<string, readonly string[]>> = {
   sales: ["order", "payment", "shipment", "customer_cart", "promotion"],
-  catalogue: ["product", "category", "option", "combination", "option_exception", "variation_group", "feature", "attachment", "media_file"],
+  catalogue: ["product", "category", "collection", "option", "combination", "option_exception", "variation_group", "feature", "attachment", "media_file"],
   people: ["user", "usergroup", "review", "point_entry", "subscriber", "call_request", "notification"],
   marketplace: ["vendor", "vendor_account", "ledger_entry", "payout"],
   shipping: ["shipping_method", "destination", "warehouse", "product_box"],

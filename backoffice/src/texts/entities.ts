@@ -1,6 +1,6 @@
 // Names of entities, in Portuguese: the plural and the singular. One without is shown by the words of its name.
 const names = `
-product:Produtos:Produto|category:Categorias:Categoria|feature:Características:Característica|media_file:Arquivos:Arquivo
+product:Produtos:Produto|category:Categorias:Categoria|collection:Coleções:Coleção|feature:Características:Característica|media_file:Arquivos:Arquivo
 option:Opções:Opção|combination:Combinações:Combinação|option_exception:Exceções de opções:Exceção de opções|variation_group:Grupos de variações:Grupo de variações|attachment:Anexos:Anexo
 product_box:Caixas:Caixa|box_description:Descrições de caixas:Descrição de caixa|order:Pedidos:Pedido|customer_cart:Carrinhos:Carrinho
 status:Status:Status|user:Clientes e usuários:Usuário|usergroup:Grupos de usuários:Grupo|point_entry:Pontos:Lançamento de pontos

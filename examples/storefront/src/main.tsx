@@ -9,7 +9,7 @@ import { loadMenu, menu } from "./menu";
 import { Cart, CartCount } from "./pages/cart";
 import { Content } from "./pages/content";
 import { Home } from "./pages/home";
-import { Category, Search, Vendor } from "./pages/listing";
+import { Category, Collection, Search, Vendor } from "./pages/listing";
 import { Product } from "./pages/product";
 import { navigate, place, startRouter } from "./router";
 import { Icon } from "./ui/icons";
@@ -35,6 +35,7 @@ const account = () => import("./pages/account");
 const ROUTES: [pattern: RegExp, page: Page][] = [
   [/^\/$/, Home],
   [/^\/categoria\/(.+)$/, Category],
+  [/^\/colecao\/(.+)$/, Collection],
   [/^\/vendedor\/(.+)$/, Vendor],
   [/^\/produto\/(.+)$/, Product],
   [/^\/busca$/, Search],

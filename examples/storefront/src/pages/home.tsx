@@ -20,7 +20,7 @@ function bannerOf(block: { type: string; content: unknown }): Banner | null {
 export function Home() {
   return (
     <Loaded read={useRead(HomeDocument, {})}>
-      {({ categories, blocks, pages, product_connection }) => {
+      {({ categories, blocks, pages, collections, product_connection }) => {
         const banner = blocks?.map(bannerOf).find(Boolean);
         // The banner has the picture of the page that it links to.
         const picture = pages?.find(({ slug }) => `/${slug}` === banner?.link)?.image;
@@ -56,6 +56,14 @@ export function Home() {
               <h2>Novidades</h2>
               <Cards products={product_connection?.edges.map((edge) => edge.node) ?? []} isFirst />
             </section>
+            {collections
+              ?.filter((collection) => collection.products.edges.length > 0)
+              .map((collection) => (
+                <section key={collection.id}>
+                  <h2><a href={`/colecao/${collection.slug}`}>{collection.name}</a></h2>
+                  <Cards products={collection.products.edges.map((edge) => edge.node)} />
+                </section>
+              ))}
           </>
         );
       }}

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { request, useRead } from "../api/requests";
 import { config } from "../config";
 import { count, money, plainText } from "../format";
-import { CategoryPageDocument, SearchPageDocument, VendorPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery, type VendorPageQuery } from "../generated";
+import { CategoryPageDocument, CollectionPageDocument, SearchPageDocument, VendorPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery, type VendorPageQuery } from "../generated";
 import { menu } from "../menu";
 import { navigate, place, Title } from "../router";
 import { Html, Loaded } from "../ui/page";
@@ -15,6 +15,7 @@ type Results = NonNullable<SearchPageQuery["product_search"]>;
 
 const SORTS: Partial<Record<ProductSearchSort, string>> = {
   RELEVANCE: "Mais relevantes",
+  BEST_SELLING_DESC: "Mais vendidos",
   CREATED_AT_DESC: "Lançamentos",
   PRICE_ASC: "Menor preço",
   PRICE_DESC: "Maior preço",
@@ -140,6 +141,23 @@ function KnownVendor({ vendor }: { vendor: NonNullable<VendorPageQuery["vendor"]
               byCategory
               more={async (after) => (await request(SearchPageDocument, { ...variables, after })).product_search}
             />
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** Products picked by hand, in their order. */
+export function Collection({ slug }: { slug: string }) {
+  return (
+    <Loaded read={useRead(CollectionPageDocument, { slug })}>
+      {({ collection }) =>
+        collection && (
+          <>
+            <Title name={collection.name} about={collection.description_text}>{collection.name}</Title>
+            {collection.description && <Html text={collection.description} />}
+            <Cards products={collection.products.edges.map((edge) => edge.node)} isFirst />
           </>
         )
       }

@@ -3,6 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api/errors";
+import { request } from "../api/requests";
+import { PostalAddressDocument } from "../generated";
 
 const UNEXPECTED = new Refusal("Algo deu errado. Tente de novo.", "INTERNAL");
 
@@ -74,6 +76,7 @@ interface FieldProps {
   inputMode?: "numeric";
   autoComplete?: string;
   defaultValue?: string;
+  onInput?: (event: InputEvent) => void;
 }
 
 export function Field({ label, error, hint, ...input }: FieldProps) {
@@ -94,6 +97,17 @@ export function Field({ label, error, hint, ...input }: FieldProps) {
 
 const STATES = "AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO".split(" ");
 
+/** Fill in what the postal code says, where nothing is typed yet. */
+async function completeAddress({ currentTarget }: InputEvent) {
+  const { form, value } = currentTarget as HTMLInputElement;
+  if (value.replace(/\D/g, "").length !== 8) return;
+  const known = (await request(PostalAddressDocument, { zipcode: value }).catch(() => null))?.address_by_zipcode;
+  for (const name of ["street", "district", "city", "state"] as const) {
+    const field = form?.elements.namedItem(name) as HTMLInputElement | null;
+    if (field && !field.value) field.value = known?.[name] ?? "";
+  }
+}
+
 /** The inputs of an address; `fields` are the messages of refused ones. */
 export function AddressFields({ address, fields }: { address?: Partial<Record<string, unknown>> | null; fields: Readonly<Record<string, string>> }) {
   const id = useId();
@@ -103,7 +117,7 @@ export function AddressFields({ address, fields }: { address?: Partial<Record<st
   return (
     <div class="address">
       {field("name", "Nome de quem recebe", { autoComplete: "name" })}
-      {field("zipcode", "CEP", { autoComplete: "postal-code", inputMode: "numeric" })}
+      {field("zipcode", "CEP", { autoComplete: "postal-code", inputMode: "numeric", onInput: (event) => void completeAddress(event) })}
       {field("street", "Rua", { autoComplete: "address-line1" })}
       {field("number", "Número", { inputMode: "numeric" })}
       {field("complement", "Complemento (opcional)", { autoComplete: "address-line2" })}

@@ -1,0 +1,69 @@
+"""Collections: products that a store picks by hand and puts in order, with a page of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from domain.filters import created_range, exact, ids, linked_to, sorts, statuses, substring
+from domain.media.images import set_image
+from domain.records import Change, RecordType
+from domain.visibility import published
+from kernel.codes import SWITCH_STATUSES
+from kernel.fields import InputField, check_count, code_in, integer, name_text, text
+from kernel.product_fields import SEO_FIELDS, slug_text
+from models.reading.queries import Entity
+from models.references import PRODUCT, resolve_all
+from models.rows import replace_rows
+from models.tables.catalog import ProductCollection
+
+MAX_PRODUCTS = 1_000
+
+COLLECTIONS = Entity(
+    table="collections",
+    visible=published(("view_catalog", "view_products"), ("read_categories", "read_products")),
+    filters={
+        "id": ids("collections"),
+        "status": statuses(),
+        "search": substring("name", "t.name"),
+        **exact("text", "name", "slug"),
+        "product_id": linked_to(
+            "collection_products", "collection_id", "product_id", "products", "with any of these products"
+        ),
+        **created_range(),
+    },
+    sorts=sorts("position", "name", "created_at"),
+)
+COLLECTION_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "slug": InputField("slug", slug_text, code="slug_invalid"),
+    "description": InputField("description", text()),
+    "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
+    "position": InputField("position", integer(), code="position_invalid"),
+    **SEO_FIELDS,
+}
+
+
+async def _prepare(change: Change) -> None:
+    await set_image(change, "collections")
+    products = change.values.get("products")
+    if products is not None:
+        check_count(products, MAX_PRODUCTS, "products", field="products")
+        resolved = await resolve_all(change.scope, PRODUCT, products, field="products")
+        change.parts["products"] = list(dict.fromkeys(resolved[reference] for reference in products))
+
+
+async def _write_products(change: Change) -> None:
+    if "products" not in change.parts:
+        return
+    rows = [
+        {"collection_id": change.record_id, "product_id": product, "position": position}
+        for position, product in enumerate(change.parts["products"])
+    ]
+    owners = [change.record_id]
+    written = await replace_rows(change.scope, "collection_products", "collection_id", owners, rows, key="product_id")
+    change.has_changed |= bool(written)
+
+
+COLLECTION_RECORDS = RecordType(
+    ProductCollection, COLLECTION_FIELDS, prepare=_prepare, after_save=_write_products, audit_input=True
+)

@@ -1,0 +1,3 @@
+DROP TABLE collection_products;
+DROP TABLE collections;
+DROP TABLE product_tags;
