@@ -45,12 +45,70 @@ export type AddressInput = {
   phone?: string | null | undefined;
 };
 
+/** The addresses at which an app is called: https and publicly reachable; null for none. */
+export type AppCallUrlsInput = {
+  /** The address of the calls of the kind `payments`. */
+  payments?: string | null | undefined;
+  /** The address of the calls of the kind `shipping_rates`. */
+  shipping_rates?: string | null | undefined;
+};
+
+/** An app. */
+export type AppInput = {
+  /** The display name shown on the consent page. */
+  name: string;
+  /** The allowed redirect URIs, 1 to 10: https, or http on localhost; compared exactly. */
+  redirect_uris: Array<string>;
+  /** The scopes the app may request: `read_orders`, `write_products`, etc. */
+  scopes: Array<string>;
+  /** The mode, `live` by default; part of the issued tokens. */
+  mode?: AppMode | null | undefined;
+  /** The addresses at which the app is called. */
+  call_urls?: AppCallUrlsInput | null | undefined;
+};
+
+/** The mode of an app, part of the tokens issued to it. */
+export type AppMode =
+  /** Live. */
+  | 'live'
+  /** Test. */
+  | 'test';
+
 /** The type of a commission: a fixed amount or a percentage. */
 export type CommissionType =
   /** Absolute. */
   | 'A'
   /** Percentage. */
   | 'P';
+
+/** The state of a webhook delivery. */
+export type DeliveryState =
+  /** Not attempted yet. */
+  | 'pending'
+  /** An attempt is running. */
+  | 'delivering'
+  /** The endpoint accepted the event. */
+  | 'delivered'
+  /** The latest attempt failed; it is retried at `next_try_at`. */
+  | 'failed'
+  /** All attempts failed. */
+  | 'dead'
+  /** The endpoint was deleted or disabled. */
+  | 'cancelled';
+
+/** A webhook endpoint. `url` and `events` are required on creation. */
+export type EventEndpointInput = {
+  /** The installed app; required on creation by an administrator, optional for the app itself. */
+  installed_app_id?: string | number | null | undefined;
+  /** The https URL events are posted to; must be publicly reachable. */
+  url?: string | null | undefined;
+  /** Any of `order.created`, `order.updated`, `order.cancelled`, `product.created`, `product.updated`, `product.deleted`, `user.registered`, `checkout.completed`, `cart.updated`; each requires the scope that reads its subject. */
+  events?: Array<string> | null | undefined;
+  /** A GraphQL selection on the events' subject (`{ id total_cents }`), executed as the app; its result becomes `data`. */
+  query?: string | null | undefined;
+  /** Whether deliveries are enabled. */
+  status?: SwitchStatus | null | undefined;
+};
 
 /** The data of an order's invoice (nota fiscal). Null removes a field. */
 export type FiscalDataInput = {
@@ -78,6 +136,14 @@ export type ImageInput = {
   url?: string | null | undefined;
   /** The alternative text. */
   alt?: string | null | undefined;
+};
+
+/** Changes to an installed app. */
+export type InstalledAppInput = {
+  /** The remaining scopes, a subset of the approved ones. */
+  scopes?: Array<string> | null | undefined;
+  /** The rate limit, in requests per minute, 1 to 100000. */
+  rate_limit?: number | null | undefined;
 };
 
 /** What an entry of the ledger is (docs/ledger.md). */
@@ -276,6 +342,19 @@ export type SalesPeriod =
   /** Thirty days, by the day. */
   | 'month';
 
+/** The type of a setting's value. */
+export type SettingType =
+  /** A boolean, `Y` or `N`. */
+  | 'C'
+  /** One of its variants. */
+  | 'S'
+  /** A whole number. */
+  | 'U'
+  /** A text. */
+  | 'I'
+  /** A secret. */
+  | 'P';
+
 /** A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units. */
 export type ShipmentInput = {
   /** The order. */
@@ -320,6 +399,13 @@ export type StoreStatus =
   | 'A'
   /** In maintenance. */
   | 'M';
+
+/** The status of a record that can be enabled or disabled. */
+export type SwitchStatus =
+  /** Active. */
+  | 'A'
+  /** Disabled. */
+  | 'D';
 
 /** A vendor. `name` and `email` are required on creation. */
 export type VendorInput = {
@@ -379,6 +465,110 @@ export type VendorStatus =
   | 'P'
   /** New. */
   | 'N';
+
+export type OfficeRegisteredAppsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeRegisteredAppsQuery = { registered_apps: Array<{ id: string, client_id: string, name: string, mode: AppMode, scopes: Array<string>, redirect_uris: Array<string> }> | null };
+
+export type OfficeAppQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeAppQuery = { installed_app: { id: string, client_id: string, name: string, mode: AppMode, scopes: Array<string>, rate_limit: number, installed_at: string } | null, event_endpoint_page: { items: Array<{ id: string, url: string, events: Array<string>, status: SwitchStatus, disabled_reason: string, last_success_at: string | null, last_failure_at: string | null, failing_since: string | null, paused_until: string | null }> } | null };
+
+export type OfficeDeliveriesQueryVariables = Exact<{
+  endpoint_id: string | number;
+  state?: Array<DeliveryState> | DeliveryState | null | undefined;
+}>;
+
+
+export type OfficeDeliveriesQuery = { event_delivery_page: { total: number, items: Array<{ id: string, event: string, state: DeliveryState, tries: number, last_status: number | null, last_error: string, next_try_at: string | null, created_at: string, delivered_at: string | null }> } | null };
+
+export type OfficeFeedQueryVariables = Exact<{
+  after?: string | null | undefined;
+  types?: Array<string> | string | null | undefined;
+}>;
+
+
+export type OfficeFeedQuery = { events: { edges: Array<{ node: { id: string, event: string, created_at: string, subject_type: string, subject_id: string, data: unknown } }>, page_info: { end_cursor: string | null, has_next_page: boolean } } | null };
+
+export type OfficeAppRegisterMutationVariables = Exact<{
+  input: AppInput;
+}>;
+
+
+export type OfficeAppRegisterMutation = { app_register: { client_id: string, client_secret: string } };
+
+export type OfficeAppInstallMutationVariables = Exact<{
+  client_id: string;
+  scopes: Array<string> | string;
+  redirect_uri?: string | null | undefined;
+}>;
+
+
+export type OfficeAppInstallMutation = { app_install: { redirect_to: string } };
+
+export type OfficeAppUpdateMutationVariables = Exact<{
+  id: string | number;
+  input: InstalledAppInput;
+}>;
+
+
+export type OfficeAppUpdateMutation = { installed_app_update: { id: string } };
+
+export type OfficeAppUninstallMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeAppUninstallMutation = { app_uninstall: { id: string } };
+
+export type OfficeEndpointCreateMutationVariables = Exact<{
+  input: EventEndpointInput;
+}>;
+
+
+export type OfficeEndpointCreateMutation = { event_endpoint_create: { id: string } };
+
+export type OfficeEndpointUpdateMutationVariables = Exact<{
+  id: string | number;
+  input: EventEndpointInput;
+}>;
+
+
+export type OfficeEndpointUpdateMutation = { event_endpoint_update: { id: string } };
+
+export type OfficeEndpointDeleteMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeEndpointDeleteMutation = { event_endpoint_delete: { id: string } };
+
+export type OfficeEndpointPingMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeEndpointPingMutation = { event_endpoint_ping: { id: string } };
+
+export type OfficeReplayMutationVariables = Exact<{
+  id: string | number;
+  since: string;
+  until?: string | null | undefined;
+}>;
+
+
+export type OfficeReplayMutation = { event_endpoint_replay: { replayed: number } };
+
+export type OfficeRedeliverMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeRedeliverMutation = { event_delivery_redeliver: { id: string } };
 
 export type OfficeCustomerQueryVariables = Exact<{
   id: string | number;
@@ -555,6 +745,31 @@ export type SignOutEverywhereMutationVariables = Exact<{ [key: string]: never; }
 
 export type SignOutEverywhereMutation = { sign_out_everywhere: { message: string } };
 
+export type OfficeSessionsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeSessionsQuery = { sessions: Array<{ id: string, created_at: string, last_used_at: string, ip_address: string, user_agent: string, current: boolean }> | null };
+
+export type OfficeSessionEndMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeSessionEndMutation = { session_end: { id: string } };
+
+export type OfficeSettingsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeSettingsQuery = { setting_page: { items: Array<{ id: string, name: string, section: string, type: SettingType, value: string, description: string, variants: Array<{ value: string, name: string }> }> } | null };
+
+export type OfficeSettingUpdateMutationVariables = Exact<{
+  id: string | number;
+  value: string;
+}>;
+
+
+export type OfficeSettingUpdateMutation = { setting_update: { id: string } };
+
 export type OfficeVendorQueryVariables = Exact<{
   id: string | number;
   ledger: boolean;
@@ -632,6 +847,20 @@ export class TypedDocumentString<TResult, TVariables>
 export const OfficeLineFragmentDoc = new TypedDocumentString(` fragment OfficeLine on OrderLine { id position product_id name sku quantity shipped_quantity price_cents total_cents extra options { option_id name variant_id value } } `, {"fragmentName":"OfficeLine"}) as unknown as TypedDocumentString<OfficeLineFragment, unknown>;
 export const OfficeAddressFragmentDoc = new TypedDocumentString(` fragment OfficeAddress on OrderAddress { firstname lastname street number complement district city state country zipcode phone } `, {"fragmentName":"OfficeAddress"}) as unknown as TypedDocumentString<OfficeAddressFragment, unknown>;
 export const OfficeFailureFragmentDoc = new TypedDocumentString(` fragment OfficeFailure on PaymentFailure { code message } `, {"fragmentName":"OfficeFailure"}) as unknown as TypedDocumentString<OfficeFailureFragment, unknown>;
+export const OfficeRegisteredAppsDocument = new TypedDocumentString(` query OfficeRegisteredApps { registered_apps { id client_id name mode scopes redirect_uris } } `) as unknown as TypedDocumentString<OfficeRegisteredAppsQuery, OfficeRegisteredAppsQueryVariables>;
+export const OfficeAppDocument = new TypedDocumentString(` query OfficeApp($id: ID!) { installed_app(id: $id) { id client_id name mode scopes rate_limit installed_at } event_endpoint_page( filter: {installed_app_id: [$id]} per_page: 50 sort: ID_ASC ) { items { id url events status disabled_reason last_success_at last_failure_at failing_since paused_until } } } `) as unknown as TypedDocumentString<OfficeAppQuery, OfficeAppQueryVariables>;
+export const OfficeDeliveriesDocument = new TypedDocumentString(` query OfficeDeliveries($endpoint_id: ID!, $state: [DeliveryState!]) { event_delivery_page( filter: {endpoint_id: [$endpoint_id], state: $state} per_page: 20 sort: ID_DESC ) { total items { id event state tries last_status last_error next_try_at created_at delivered_at } } } `) as unknown as TypedDocumentString<OfficeDeliveriesQuery, OfficeDeliveriesQueryVariables>;
+export const OfficeFeedDocument = new TypedDocumentString(` query OfficeFeed($after: String, $types: [String!]) { events(after: $after, types: $types, first: 50) { edges { node { id event created_at subject_type subject_id data } } page_info { end_cursor has_next_page } } } `) as unknown as TypedDocumentString<OfficeFeedQuery, OfficeFeedQueryVariables>;
+export const OfficeAppRegisterDocument = new TypedDocumentString(` mutation OfficeAppRegister($input: AppInput!) { app_register(input: $input) { client_id client_secret } } `) as unknown as TypedDocumentString<OfficeAppRegisterMutation, OfficeAppRegisterMutationVariables>;
+export const OfficeAppInstallDocument = new TypedDocumentString(` mutation OfficeAppInstall($client_id: String!, $scopes: [String!]!, $redirect_uri: String) { app_install(client_id: $client_id, scopes: $scopes, redirect_uri: $redirect_uri) { redirect_to } } `) as unknown as TypedDocumentString<OfficeAppInstallMutation, OfficeAppInstallMutationVariables>;
+export const OfficeAppUpdateDocument = new TypedDocumentString(` mutation OfficeAppUpdate($id: ID!, $input: InstalledAppInput!) { installed_app_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeAppUpdateMutation, OfficeAppUpdateMutationVariables>;
+export const OfficeAppUninstallDocument = new TypedDocumentString(` mutation OfficeAppUninstall($id: ID!) { app_uninstall(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeAppUninstallMutation, OfficeAppUninstallMutationVariables>;
+export const OfficeEndpointCreateDocument = new TypedDocumentString(` mutation OfficeEndpointCreate($input: EventEndpointInput!) { event_endpoint_create(input: $input) { id } } `) as unknown as TypedDocumentString<OfficeEndpointCreateMutation, OfficeEndpointCreateMutationVariables>;
+export const OfficeEndpointUpdateDocument = new TypedDocumentString(` mutation OfficeEndpointUpdate($id: ID!, $input: EventEndpointInput!) { event_endpoint_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeEndpointUpdateMutation, OfficeEndpointUpdateMutationVariables>;
+export const OfficeEndpointDeleteDocument = new TypedDocumentString(` mutation OfficeEndpointDelete($id: ID!) { event_endpoint_delete(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeEndpointDeleteMutation, OfficeEndpointDeleteMutationVariables>;
+export const OfficeEndpointPingDocument = new TypedDocumentString(` mutation OfficeEndpointPing($id: ID!) { event_endpoint_ping(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeEndpointPingMutation, OfficeEndpointPingMutationVariables>;
+export const OfficeReplayDocument = new TypedDocumentString(` mutation OfficeReplay($id: ID!, $since: DateTime!, $until: DateTime) { event_endpoint_replay(id: $id, since: $since, until: $until) { replayed } } `) as unknown as TypedDocumentString<OfficeReplayMutation, OfficeReplayMutationVariables>;
+export const OfficeRedeliverDocument = new TypedDocumentString(` mutation OfficeRedeliver($id: ID!) { event_delivery_redeliver(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeRedeliverMutation, OfficeRedeliverMutationVariables>;
 export const OfficeCustomerDocument = new TypedDocumentString(` query OfficeCustomer($id: ID!, $orders: Boolean!) { user(id: $id) { id points addresses { id name street number complement district city state zipcode country phone is_default_shipping is_default_billing } point_entries(first: 10) { id kind points balance reason order { id number } created_at } } order_page(filter: {customer_id: [$id]}, sort: CREATED_AT_DESC, per_page: 10) @include(if: $orders) { total items { id number status payment_status total_cents currency created_at } } } `) as unknown as TypedDocumentString<OfficeCustomerQuery, OfficeCustomerQueryVariables>;
 export const OfficePersonExportDocument = new TypedDocumentString(` query OfficePersonExport($id: ID, $email: String, $after: String) { user_export(id: $id, email: $email, after: $after) { data next } } `) as unknown as TypedDocumentString<OfficePersonExportQuery, OfficePersonExportQueryVariables>;
 export const OfficePointsDocument = new TypedDocumentString(` mutation OfficePoints($user_id: ID!, $points: Int!, $reason: String!) { points_adjust(user_id: $user_id, points: $points, reason: $reason) { id } } `) as unknown as TypedDocumentString<OfficePointsMutation, OfficePointsMutationVariables>;
@@ -654,6 +883,10 @@ export const SignInDocument = new TypedDocumentString(` mutation SignIn($identif
 export const SignInVerifyDocument = new TypedDocumentString(` mutation SignInVerify($temp_token: String!, $code: String!) { sign_in_verify(temp_token: $temp_token, code: $code) { refresh_token } } `) as unknown as TypedDocumentString<SignInVerifyMutation, SignInVerifyMutationVariables>;
 export const SessionDocument = new TypedDocumentString(` query Session { me { id name email role is_owner vendor { id name } } store { id name currency status maintenance_message browser_idle_minutes time_zone logo { url(size: W128) alt } } permissions { privileges queries mutations refused_fields } } `) as unknown as TypedDocumentString<SessionQuery, SessionQueryVariables>;
 export const SignOutEverywhereDocument = new TypedDocumentString(` mutation SignOutEverywhere { sign_out_everywhere { message } } `) as unknown as TypedDocumentString<SignOutEverywhereMutation, SignOutEverywhereMutationVariables>;
+export const OfficeSessionsDocument = new TypedDocumentString(` query OfficeSessions { sessions { id created_at last_used_at ip_address user_agent current } } `) as unknown as TypedDocumentString<OfficeSessionsQuery, OfficeSessionsQueryVariables>;
+export const OfficeSessionEndDocument = new TypedDocumentString(` mutation OfficeSessionEnd($id: ID!) { session_end(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeSessionEndMutation, OfficeSessionEndMutationVariables>;
+export const OfficeSettingsDocument = new TypedDocumentString(` query OfficeSettings { setting_page(per_page: 200, sort: SECTION_ASC) { items { id name section type value description variants { value name } } } } `) as unknown as TypedDocumentString<OfficeSettingsQuery, OfficeSettingsQueryVariables>;
+export const OfficeSettingUpdateDocument = new TypedDocumentString(` mutation OfficeSettingUpdate($id: ID!, $value: String!) { setting_update(id: $id, input: {value: $value}) { id } } `) as unknown as TypedDocumentString<OfficeSettingUpdateMutation, OfficeSettingUpdateMutationVariables>;
 export const OfficeVendorDocument = new TypedDocumentString(` query OfficeVendor($id: ID!, $ledger: Boolean!, $orders: Boolean!) { vendor(id: $id) { id status commission commission_type product_count average_rating review_count balance { available_cents pending_cents total_cents } } ledger_entry_page(filter: {vendor_id: [$id]}, sort: ID_DESC, per_page: 10) @include(if: $ledger) { total items { id kind amount_cents reason available_at created_at order { id number } payout { id number } } } payout_page(filter: {vendor_id: [$id]}, sort: ID_DESC, per_page: 10) @include(if: $ledger) { total items { id number amount_cents currency status note created_at paid_at } } order_page(filter: {vendor_id: [$id]}, per_page: 0) @include(if: $orders) { total } } `) as unknown as TypedDocumentString<OfficeVendorQuery, OfficeVendorQueryVariables>;
 export const OfficeOwnBalanceDocument = new TypedDocumentString(` query OfficeOwnBalance { me { vendor { id balance { available_cents } } } } `) as unknown as TypedDocumentString<OfficeOwnBalanceQuery, OfficeOwnBalanceQueryVariables>;
 export const OfficeVendorUpdateDocument = new TypedDocumentString(` mutation OfficeVendorUpdate($id: ID!, $input: VendorInput!) { vendor_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeVendorUpdateMutation, OfficeVendorUpdateMutationVariables>;

@@ -40,7 +40,7 @@ export function Value({ field, value, currency }: Props): ReactNode {
     case "object":
       return <Members field={field} record={value as Values} />;
     case "json":
-      return <Box component="code" sx={{ fontSize: "0.8rem", overflowWrap: "anywhere" }}>{JSON.stringify(value)}</Box>;
+      return <Json value={value} />;
     default:
       return <Text field={field} text={String(value)} />;
   }
@@ -101,6 +101,21 @@ function Members({ field, record }: { field: Field; record: Values }) {
         <Box key={member.name} sx={{ display: "contents" }}>
           <Box component="dt" sx={{ color: "text.secondary" }}>{fieldName(member.name)}</Box>
           <Box component="dd" sx={{ m: 0 }}><Value field={member} value={record[member.name]} /></Box>
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+// An object as names and values, at any depth.
+function Json({ value }: { value: unknown }) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return <Box component="code" sx={{ fontSize: "0.8rem", overflowWrap: "anywhere" }}>{typeof value === "string" ? value : JSON.stringify(value)}</Box>;
+  return (
+    <Box component="dl" sx={{ display: "grid", gridTemplateColumns: "minmax(0, auto) minmax(0, 1fr)", columnGap: 1, m: 0, fontSize: "0.85rem" }}>
+      {Object.entries(value).map(([name, member]: [string, unknown]) => (
+        <Box key={name} sx={{ display: "contents" }}>
+          <Box component="dt" sx={{ color: "text.secondary", overflowWrap: "anywhere" }}>{name}</Box>
+          <Box component="dd" sx={{ m: 0 }}><Json value={member} /></Box>
         </Box>
       ))}
     </Box>

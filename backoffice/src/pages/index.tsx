@@ -1,5 +1,6 @@
 // The pages made by hand, one file each, loaded when they are opened. What isn't here is derived (src/derived).
 import { type ComponentType, lazy, type LazyExoticComponent, type ReactNode } from "react";
+import { Route } from "react-router-dom";
 
 interface EntityPages {
   list?: LazyExoticComponent<ComponentType>;
@@ -9,9 +10,19 @@ interface EntityPages {
 
 export const PAGES: Readonly<Record<string, EntityPages>> = {
   order: { list: lazy(() => import("./orders/list")), edit: lazy(() => import("./orders/page")) },
+  setting: { list: lazy(() => import("./settings/page")) },
+  installed_app: { list: lazy(() => import("./apps/list")), edit: lazy(() => import("./apps/page")) },
   vendor: { edit: lazy(() => import("./vendors/page")) },
   user: { list: lazy(() => import("./customers/list")), edit: lazy(() => import("./customers/page")) },
 };
 
-// Pages that belong to no entity: <Route path="…" element={…} />.
-export const ROUTES: ReactNode = null;
+const Sessions = lazy(() => import("./sessions/page"));
+const Feed = lazy(() => import("./apps/feed"));
+
+// Pages that belong to no entity.
+export const ROUTES: ReactNode = (
+  <>
+    <Route path="/sessions" element={<Sessions />} />
+    <Route path="/events" element={<Feed />} />
+  </>
+);

@@ -1,12 +1,16 @@
 // The texts of the pages made by hand.
 import type { Texts } from "../texts/app";
+import { APPS } from "./apps/texts";
 import { CUSTOMERS } from "./customers/texts";
 import { ORDERS } from "./orders/texts";
+import { SETTINGS } from "./settings/texts";
 import { VENDORS } from "./vendors/texts";
 
 export const PAGES: Texts = {
+  ...APPS,
   ...CUSTOMERS,
   ...ORDERS,
+  ...SETTINGS,
   ...VENDORS,
   "home.sales": ["Vendas", "Sales"],
   "home.period": ["Período", "Period"],

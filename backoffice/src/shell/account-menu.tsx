@@ -5,6 +5,7 @@ import MuiMenu from "@mui/material/Menu";
 import MenuItem from "@mui/material/MenuItem";
 import { useLocaleState, useTranslate } from "ra-core";
 import { useState } from "react";
+import { Link } from "react-router-dom";
 import { signOut } from "../data/auth";
 import { SignOutEverywhereDocument } from "../generated";
 import { execute } from "../graphql/client";
@@ -29,6 +30,7 @@ export function AccountMenu() {
       <MuiMenu anchorEl={anchor} open={anchor !== null} onClose={() => setAnchor(null)}>
         <ListSubheader role="presentation">{me.name || me.email}</ListSubheader>
         <MenuItem onClick={() => setLocale(locale === "en" ? "pt-BR" : "en")}>{translate("app.language")}</MenuItem>
+        <MenuItem component={Link} to="/sessions" onClick={() => setAnchor(null)}>{translate("session.title")}</MenuItem>
         <MenuItem onClick={() => void signOutEverywhere()}>{translate("app.sign_out_everywhere")}</MenuItem>
         <MenuItem onClick={() => void signOut()}>{translate("app.sign_out")}</MenuItem>
       </MuiMenu>

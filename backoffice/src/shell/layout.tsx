@@ -15,6 +15,7 @@ import { ErrorBoundary } from "react-error-boundary";
 import { Link, useLocation } from "react-router-dom";
 import { AccountMenu } from "./account-menu";
 import { useSession } from "./context";
+import { Idle } from "./idle";
 import { Menu } from "./menu";
 import { Problem } from "./problem";
 import { Waiting } from "./waiting";
@@ -60,6 +61,7 @@ export function Layout({ children }: CoreLayoutProps) {
           <Suspense fallback={<Waiting />}>{children}</Suspense>
         </ErrorBoundary>
       </Box>
+      <Idle minutes={store.browser_idle_minutes} />
       <Suspense><Live /></Suspense>
       <Notification anchorOrigin={{ vertical: "top", horizontal: "center" }} />
     </Box>

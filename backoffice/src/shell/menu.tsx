@@ -7,7 +7,7 @@ import ListItemText from "@mui/material/ListItemText";
 import Typography from "@mui/material/Typography";
 import { useTranslate } from "ra-core";
 import { NavLink } from "react-router-dom";
-import { listedEntities } from "../data/permissions";
+import { listedEntities, mayRead } from "../data/permissions";
 import { MENU, PARTS, VENDOR_MENU } from "../entities/order";
 import { entityName } from "../texts";
 import { useSession } from "./context";
@@ -31,6 +31,7 @@ export function Menu() {
           <Typography id={`menu-${group}`} sx={{ px: 2, pt: 1, fontSize: "0.8rem", fontWeight: 600, color: "text.secondary" }}>{translate(`app.${group}`)}</Typography>
           <List dense aria-labelledby={`menu-${group}`} sx={{ pt: 0.5 }}>
             {names.map((name) => <Item key={name} to={`/${name}`} text={entityName(name)} />)}
+            {group === "integrations" && mayRead("events") && <Item to="/events" text={translate("feed.title")} />}
             {group === "marketplace" && me.vendor && <Item to={`/vendor/${me.vendor.id}`} text={translate("app.profile")} />}
           </List>
         </Box>

@@ -9,7 +9,6 @@ import { dataProvider } from "../data/provider";
 import { PAGES, ROUTES } from "../pages";
 import { i18nProvider } from "../texts";
 import { SessionContext } from "./context";
-import { useIdleSignOut } from "./idle";
 import { Layout } from "./layout";
 import { Waiting } from "./waiting";
 
@@ -25,7 +24,6 @@ interface Props {
 }
 
 export default function Office({ session }: Props) {
-  useIdleSignOut(session.store.browser_idle_minutes);
   const router = useMemo(() => createBrowserRouter([{ path: "*", element: <Pages session={session} /> }], { basename: "/admin" }), [session]);
   return <RouterProvider router={router} />;
 }
