@@ -43,7 +43,7 @@ class Route:
     maintenance rejects every route without `allow_maintenance` (gateway notifications). A route that `creates` accepts an
     Idempotency-Key unless it returns a secret; `key_reuse_message` overrides the error text for a key reused with another request.
     `attempt_limit` names the sign-in rate limit (docs/reference/shared.md#rate-limits) that the operation counts; the server counts
-    attempts that resolve no store. The body of a route that `names_store` has an app's client, code or token, which names the store where
+    attempts that resolve no store. A request of a route that `names_store` has an app's client, code or token, which names the store where
     the address doesn't. A route that `is_catalogue` reads nothing but the catalogue: a key's answers may be repeated. The body of a
     route that `takes_files` may be a multipart form. Where the store isn't one that `serves` selects, its address hasn't the method.
     """

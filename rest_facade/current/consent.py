@@ -54,10 +54,10 @@ PARAMETERS = ("client_id", "redirect_uri", "response_type", "scope", "state", "c
 
 
 class ConsentPage:
-    """Serve the page in the caller's language, and its two assets, whose paths contain a hash of their content."""
+    """Serve the page in the language of the app's request or the store, and its two assets, whose paths contain a hash of their content."""
 
     def __init__(self, operations: Mapping[str, FacadeOperation], folder: Path = FOLDER) -> None:
-        self._consent = operations["AppConsent"]
+        self._consent, self._store_language = operations["AppConsent"], operations["StoreLanguage"]
         templates = {name: (folder / f"{name}.html").read_text(encoding="utf-8") for name in _PAGES}
         texts: dict[str, Any] = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
         self._pages = {
@@ -73,7 +73,7 @@ class ConsentPage:
     def routes(self) -> list[Route]:
         """List the routes."""
         return [
-            Route("GET", PATH, self.page, Credential.STORE),
+            Route("GET", PATH, self.page, Credential.STORE, names_store=True),
             Route("GET", f"{ASSETS}/{{version}}/{{name}}", self.asset, Credential.NONE),
         ]
 
@@ -84,14 +84,15 @@ class ConsentPage:
         send people to any registered app.
         """
         scope = request[SCOPE]
+        language = self._language(request, (await execute(scope, self._store_language, {}))["default_language"])
         try:
             data = await execute(scope, self._consent, _parameters(request))
         except OAuthError as error:
-            return self._render(request, "error", error.status, detail=escape(str(error.details["detail"])))
+            return self._render(language, "error", error.status, detail=escape(str(error.details["detail"])))
         consent = data["app_consent"]
         if consent["error_to"] is not None:
             return self._render(
-                request,
+                language,
                 "invalid",
                 400,
                 title=escape(consent["name"]),
@@ -104,9 +105,9 @@ class ConsentPage:
             "state": request.query.get("state"),
             "code_challenge": request.query.get("code_challenge"),
             "tenant": str(scope.store.public_id),
-            "texts": self._script_texts[self._language(request)],
+            "texts": self._script_texts[language],
         }
-        return self._render(request, "page", 200, config=_in_script(config), title=escape(consent["name"]))
+        return self._render(language, "page", 200, config=_in_script(config), title=escape(consent["name"]))
 
     async def asset(self, request: web.Request) -> web.Response:
         """Return an asset of the page."""
@@ -115,12 +116,12 @@ class ConsentPage:
             raise web.HTTPNotFound
         return web.Response(text=self._assets[name], content_type=_TYPES[name], charset="utf-8", headers=_ASSET_HEADERS)
 
-    def _language(self, request: web.Request) -> str:
+    def _language(self, request: web.Request, of_store: str) -> str:
         header = ",".join(request.headers.getall(hdrs.ACCEPT_LANGUAGE, []))
-        return choose_language(list(self._script_texts), request.query.get("ui_locales", ""), header)
+        return choose_language(list(self._script_texts), f"{request.query.get('ui_locales', '')} {of_store}", header)
 
-    def _render(self, request: web.Request, page: str, status: int, **values: str) -> web.Response:
-        language, all_values = self._language(request), {**values, "assets": self._prefix}
+    def _render(self, language: str, page: str, status: int, **values: str) -> web.Response:
+        all_values = {**values, "assets": self._prefix}
         text = _PLACEHOLDER.sub(lambda match: all_values[match[1]], self._pages[language, page])
         headers = {**PAGE_HEADERS, hdrs.CONTENT_LANGUAGE: language, hdrs.VARY: hdrs.ACCEPT_LANGUAGE}
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=headers)

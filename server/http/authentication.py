@@ -19,7 +19,7 @@ from kernel.scope import Actor, ActorKind, Scope, Store
 from kernel.shares import shares_of_address
 from rest_facade.routing import Credential
 from server.http.routes import RoutePolicy
-from server.http.token_store import store_of_token_request
+from server.http.token_store import store_of_client_request
 
 TENANT_HEADER = istr("X-Tenant-ID")
 _API_KEY = istr("X-API-Key")
@@ -168,14 +168,13 @@ class Authenticator:
     async def _tenant(
         self, request: web.Request, policy: RoutePolicy, host: str, headers: Mapping[str, str]
     ) -> str | None:
-        """Return the store id that a request names: in its path or header, else at a shared address in the body of a token request."""
+        """Return the store id that a request names: in its path or header, else at a shared address by an app's client, code or token."""
         if (in_path := request.match_info.get("store")) is not None:
             return in_path
         header = headers.get(TENANT_HEADER)
         if (header or "").strip() or not policy.names_store or not self._store_resolver.is_shared(host):
             return header
-        store = await store_of_token_request(request)
-        return header if store is None else str(store)
+        return await store_of_client_request(request) or header
 
     async def _caller(
         self,

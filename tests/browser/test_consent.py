@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -33,8 +33,12 @@ class ConsentPage:
     redirect_uri: str
 
     async def open(self, browser: Browser, **query: str) -> Page:
-        params = {"response_type": "code", "client_id": self.app.client_id, "state": "a&b", **query}
+        params = {"response_type": "code", "client_id": self.app.client_id, "state": "a&b", "ui_locales": "en", **query}
         return await browser.open(f"{self.address}/api/v1/oauth/authorize?{urlencode(params)}", width=900, height=800)
+
+    def at_shared_address(self) -> ConsentPage:
+        port = self.sample.http.make_url("/").port
+        return replace(self, address=f"http://localhost:{port}")
 
     async def sign_in(self, page: Page, person: UserRecord, password: str = PASSWORD) -> None:
         await page.wait_for(VISIBLE.format("#sign-in"))
@@ -155,6 +159,16 @@ async def test_a_denied_consent_redirects_with_an_error(consent_page: ConsentPag
     assert await consent_page.sample.value("select count(*) from app_installations") == 0
 
 
+async def test_an_app_is_approved_at_an_address_that_stores_share(consent_page: ConsentPage, browser: Browser) -> None:
+    shared = consent_page.at_shared_address()
+    page = await shared.open(browser, tenant=str(shared.sample.store.public_id))
+    await shared.sign_in(page, shared.sample.owner)
+    await page.wait_for(VISIBLE.format("#consent"))
+    await page.click("#install")
+    assert "code" in await wait_for_redirect(page)
+    assert await shared.sample.value("select count(*) from app_installations") == 1
+
+
 async def test_the_page_can_not_be_framed(consent_page: ConsentPage, browser: Browser) -> None:
     page = await browser.open(f"{consent_page.address}/health/live")
     params = f"/api/v1/oauth/authorize?client_id={consent_page.app.client_id}"
@@ -175,8 +189,8 @@ async def test_an_invalid_request_is_reported_without_a_redirect(consent_page: C
     assert await page.evaluate("location.pathname") == "/api/v1/oauth/authorize"
 
 
-async def test_the_page_is_in_portuguese_for_those_who_prefer_it(consent_page: ConsentPage, browser: Browser) -> None:
-    page = await consent_page.open(browser, ui_locales="pt-BR")
+async def test_the_page_is_in_the_language_of_the_store(consent_page: ConsentPage, browser: Browser) -> None:
+    page = await consent_page.open(browser, ui_locales="")
     await consent_page.sign_in(page, consent_page.sample.owner, "not the password")
     assert (
         await page.wait_for("document.querySelector('#problem').textContent") == "O e-mail ou a senha está incorreto."

@@ -8,6 +8,7 @@ import pytest
 from rest_facade.current.consent import CONTENT_SECURITY_POLICY, FOLDER
 from tests.harness.http import Response
 from tests.harness.oauth import REDIRECT, App, challenge, query_parameters, register_app
+from tests.harness.scopes import execute
 
 ADDRESS = "/api/v1/oauth/authorize"
 
@@ -17,13 +18,14 @@ async def app(admin) -> App:
     return await register_app(admin, name='Etiquetas <b>&"</script> {{config}} {{detail}}')
 
 
-async def open_page(visitor, *, languages="", **query) -> Response:
+async def open_page(visitor, *, languages="", headers=None, **query) -> Response:
     """Open the page as a browser does, without following redirects."""
+    named = {"X-Tenant-ID": str(visitor.store.public_id)} if headers is None else headers
     preferred = {"Accept-Language": languages} if languages else {}
     response = await visitor.http.get(
         ADDRESS,
         params={name: value for name, value in query.items() if value is not None},
-        headers={"X-Tenant-ID": str(visitor.store.public_id), "X-Forwarded-For": visitor.ip, **preferred},
+        headers={**named, "X-Forwarded-For": visitor.ip, **preferred},
         allow_redirects=False,
     )
     assert response.status != 500
@@ -193,7 +195,10 @@ async def test_the_page_requires_a_known_store(visitor, app):
         ("", "\u2028 <b>", "en"),
     ],
 )
-async def test_the_page_is_in_the_preferred_language(visitor, app, languages, locales, expected):
+async def test_the_page_is_in_the_preferred_language_where_the_stores_has_no_texts(
+    visitor, app, languages, locales, expected
+):
+    await execute(visitor.store, "update languages set code = 'de' where tenant_id = $1", visitor.store.id)
     answer = await open_page(visitor, languages=languages, client_id=app.client_id, ui_locales=locales)
     assert (answer.status, answer.headers["Content-Language"]) == (200, expected)
     assert "Accept-Language" in answer.headers["Vary"]
@@ -202,6 +207,39 @@ async def test_the_page_is_in_the_preferred_language(visitor, app, languages, lo
     assert ("Senha" in text, "Password" in text) == (expected == "pt-BR", expected == "en")
     assert page_config(answer)["texts"]["read"] == ("ver" if expected == "pt-BR" else "see")
     assert "[[" not in text
+
+
+@pytest.mark.parametrize(
+    "language,locales,expected",
+    [("pt", None, "pt-BR"), ("en", None, "en"), ("pt", "en", "en"), ("en", "de pt", "pt-BR")],
+)
+async def test_the_page_is_in_the_language_of_the_store_unless_the_app_names_one(
+    visitor, app, language, locales, expected
+):
+    await execute(visitor.store, "update languages set code = $2 where tenant_id = $1", visitor.store.id, language)
+    preferred = "en" if expected == "pt-BR" else "pt"
+    answer = await open_page(visitor, languages=preferred, client_id=app.client_id, ui_locales=locales)
+    assert answer.headers["Content-Language"] == expected
+
+
+async def test_an_address_that_stores_share_shows_the_page_of_the_store_it_names_or_of_the_app(visitor, app, new_store):
+    other = await new_store(name="Another store")
+    shared = {"Host": "localhost"}
+    at_apps = await open_page(visitor, headers=shared, client_id=app.client_id)
+    assert (at_apps.status, page_config(at_apps)["tenant"]) == (200, str(visitor.store.public_id))
+    at_others = await open_page(visitor, headers=shared, client_id=app.client_id, tenant=str(other.public_id))
+    assert (at_others.status, page_config(at_others)["store"]) == (200, "Another store")
+    for query in (
+        {},
+        {"client_id": "vci_unknown"},
+        {"client_id": app.client_id, "tenant": "1"},
+        {"client_id": "é" * 500},
+    ):
+        answer = await open_page(visitor, headers=shared, **query)
+        assert (answer.status, answer.body) == (404, {"error": "tenant not found"}), query
+    # A store's own address shows no other.
+    own = await open_page(visitor, client_id=app.client_id, tenant=str(other.public_id))
+    assert page_config(own)["tenant"] == str(visitor.store.public_id)
 
 
 async def test_errors_are_in_the_preferred_language(visitor, app):
