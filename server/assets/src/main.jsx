@@ -90,10 +90,12 @@ function Playground({ config }) {
         </output>
         <a href={config.sdl}>SDL</a>
       </header>
-      <GraphiQL fetcher={fetcher} storage={storage} defaultTabs={examples} inputValueDeprecation schemaDescription>
-        <GraphiQL.Logo>{' '}</GraphiQL.Logo>
-        <ClearError failed={!schema.ok} />
-      </GraphiQL>
+      <main>
+        <GraphiQL fetcher={fetcher} storage={storage} defaultTabs={examples} inputValueDeprecation schemaDescription>
+          <GraphiQL.Logo>{' '}</GraphiQL.Logo>
+          <ClearError failed={!schema.ok} />
+        </GraphiQL>
+      </main>
     </>
   );
 }
