@@ -269,7 +269,8 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "people",
         "",
         _account_page,
-        "The storefront page that accepts tokens: #email_verification=<token>, #password_reset=<token>, #sign_in=<key>.",
+        "The storefront page that accepts tokens: #email_verification=<token>, #email_change=<token>, #password_reset=<token>,"
+        " #account_deletion=<token>, #sign_in=<key>.",
     ),
     "best_seller_days": StoreSetting(
         "catalog", 30, integer(1, 365), "Products are sorted as best selling by the units sold in so many days."

@@ -83,11 +83,13 @@ class OwnAccountMutations:
         return _acknowledge(own_account.EMAIL_CHANGE_SENT)
 
     @root_field(_CUSTOMERS_ONLY)
-    async def account_delete_request(self, info: Info, token: str | None = None) -> AcknowledgementObject:
+    async def account_delete_request(
+        self, info: Info, token: str | None = None, password: str | None = None
+    ) -> AcknowledgementObject:
         """Send a deletion token to the caller's e-mail address; with that token, delete the account: anonymized if it has orders, otherwise
-        permanently.
+        permanently. A `password` is verified first; a wrong one counts toward the lockout.
         """
-        deleted = await own_account.delete_own_account(info.context.scope, token)
+        deleted = await own_account.delete_own_account(info.context.scope, token, password)
         return _acknowledge(own_account.ACCOUNT_DELETED if deleted else own_account.DELETION_SENT)
 
 

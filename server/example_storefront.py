@@ -45,7 +45,9 @@ PATHS = (
     "/senha",
     "/conta",
     "/conta/codigo",
+    "/conta/dados",
     "/conta/enderecos",
+    "/conta/excluida",
     "/conta/seguranca",
 )
 _DEMO_HOST = "demo.localhost"

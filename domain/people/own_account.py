@@ -88,13 +88,16 @@ async def request_email_change(scope: Scope, password: str, new_email: str) -> N
         await outbox.queue_mail(scope, MailType.EMAIL_CHANGE_TAKEN, outbox.recipient_of(owner) if is_notified else None)
 
 
-async def delete_own_account(scope: Scope, token: str | None) -> bool:
+async def delete_own_account(scope: Scope, token: str | None, password: str | None = None) -> bool:
     """Mail a token to the caller or, with that token, delete the account; return whether it was deleted.
 
-    An account to which orders refer is anonymized, any other erased (docs/reference/shared.md#deletion). Raises `Unauthenticated` for an
-    invalid token, and `RuleViolation` for the owner and the last administrator.
+    A password is verified first: a shop asks for it because another person may use the device. An account to which orders refer is
+    anonymized, any other erased (docs/reference/shared.md#deletion). Raises `ValidationFailed` (`password_wrong`), `AccountLocked`,
+    `Unauthenticated` for an invalid token, and `RuleViolation` for the owner and the last administrator.
     """
     user_id = scope.own_user_id()
+    if password is not None:
+        await verify_own_password(scope, password)
     if token is None:
         await _mail_deletion_token(scope, user_id)
         return False

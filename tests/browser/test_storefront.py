@@ -13,17 +13,19 @@ from uuid import UUID
 import pyotp
 import pytest
 
+from domain.apps.trusted_documents import read_manifest, set_trusted_documents
 from domain.media import addresses as media_addresses
 from domain.payments.sandbox import actions
 from domain.purchase.placement import place_order
 from kernel.clock import now
 from kernel.ids import uuid7
-from kernel.scope import Store
+from kernel.scope import Store, active_scope
 from kernel.settings import Settings
 from models.connection import database
 from server.demo.credentials import ensure_owner
 from server.demo.seeding import seed_store
 from server.demo.stores import DEMO
+from server.example_storefront import KEY_NAME
 from server.http.playground import BUILT, built_version
 from tests.browser.chromium import Browser
 from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
@@ -33,7 +35,7 @@ from tests.harness.database import NewStore
 from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.packages import COMMAND, EXAMPLE
 from tests.harness.payments import enabled_sandbox
-from tests.harness.scopes import system_scope, value
+from tests.harness.scopes import rows, system_scope, value
 
 pytestmark = [
     pytest.mark.browser,
@@ -71,6 +73,16 @@ PICTURE = """({
     shown: Math.round(image.getBoundingClientRect().width),
     loaded: Number(image.currentSrc.match(/(\\d+)\\.auto$/)[1]),
 })"""
+OTHER_DOCUMENT = """
+    fetch('/graphql', {
+        method: 'POST',
+        headers: {
+            'Content-Type': 'application/json',
+            'X-API-Key': JSON.parse(document.querySelector('#config').textContent).key,
+        },
+        body: JSON.stringify({query: '{ store { id } }'}),
+    }).then(response => response.json())
+"""
 EARLIER_CUSTOMER = "cliente.antigo@example.com"
 PASSWORD = "uma senha bem comprida"
 
@@ -339,6 +351,56 @@ async def test_a_percentage_that_a_choice_adds_is_shown_as_one(shopper: Shopper)
     await owner.execute("option_delete", now(), id=option)
 
 
+@each_width
+async def test_delivery_is_quoted_on_the_product_page(shopper: Shopper) -> None:
+    await shopper.go("/produto/vaso-jurema")
+    await shopper.fill(zipcode="1")
+    await shopper.press("Calcular")
+    await shopper.see("Este CEP não é válido.")
+    await shopper.page.wait_for("document.activeElement.name === 'zipcode'")
+    await shopper.check("product-refused-cep")
+    await shopper.fill(zipcode="01001-000")
+    await shopper.press("Calcular")
+    await shopper.see("Entrega econômica")
+    one = await shopper.text(".delivery dl")
+    assert "R$" in one
+    assert "dias" in one
+    await shopper.check("product-delivery")
+    for quantity in range(2, 6):
+        await shopper.press("Mais um")
+        await shopper.page.wait_for(f"document.querySelector('.purchase output').innerText === '{quantity}'")
+    # More units weigh more.
+    await shopper.page.wait_for(f"document.querySelector('.delivery dl').innerText !== {json.dumps(one)}")
+    await shopper.press("Adicionar ao carrinho")
+    await shopper.see("Adicionado.")
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_a_feature_that_is_not_for_product_pages_is_not_shown(shopper: Shopper) -> None:
+    owner = await ensure_owner(shopper.store, DEMO.personas[0])
+    feature, name = await one_feature(shopper, "vaso-jurema")
+    await shopper.go("/produto/vaso-jurema")
+    await shopper.see(name)
+    await owner.execute("feature_update", now(), id=feature, input={"display_on_product": False})
+    try:
+        await shopper.page.call("Page.reload")
+        await shopper.see("Frete e prazo")
+        assert name not in await shopper.text("main .product")
+    finally:
+        await owner.execute("feature_update", now(), id=feature, input={"display_on_product": True})
+
+
+async def one_feature(shopper: Shopper, slug: str) -> tuple[str, str]:
+    """Return the id and name of a feature that the product page shows."""
+    (row,) = await rows(
+        shopper.store,
+        "select f.public_id::text, f.name from features f join feature_values v on v.tenant_id = f.tenant_id and v.feature_id = f.id"
+        " join products p on p.tenant_id = v.tenant_id and p.id = v.product_id where p.slug = $1 order by f.id limit 1",
+        slug,
+    )
+    return row[0], row[1]
+
+
 @pytest.mark.parametrize("width", [PHONE], ids=["phone"])
 async def test_pages_describe_themselves_to_search_engines(shopper: Shopper) -> None:
     described = set()
@@ -455,6 +517,7 @@ async def test_an_account_with_two_factors_and_addresses(shopper: Shopper) -> No
     # The guest's cart is the customer's now.
     assert (await shopper.text(".badge")).startswith("1")
     await manage_addresses(shopper)
+    email = await change_own_data(shopper, email)
     await order_to_saved_address(shopper)
     secret = await enable_two_factor(shopper)
     await sign_in_with_two_factor(shopper, email, secret)
@@ -522,6 +585,81 @@ async def manage_addresses(shopper: Shopper) -> None:
     await shopper.check("addresses")
 
 
+async def change_own_data(shopper: Shopper, email: str) -> str:
+    """Change name, phone and e-mail address; return the new address, which counts once its code was typed."""
+    await shopper.press("Dados")
+    await shopper.see_focus("Meus dados")
+    await shopper.fill(name="Ana de Souza", phone="12")
+    await shopper.press("Salvar")
+    await shopper.see("Este telefone não é válido.")
+    await shopper.see("Confira os campos destacados.")
+    await shopper.page.wait_for("document.activeElement.name === 'phone'")
+    await shopper.check("profile-refused")
+    await shopper.fill(name="Ana Souza", phone="(11) 98765-4321")
+    await shopper.press("Salvar")
+    await shopper.see("Dados salvos.")
+    assert await value(shopper.store, "select phone from users where email = $1", email) == "11987654321"
+    new = f"{uuid7().hex}@example.com"
+    await shopper.press("Trocar o e-mail")
+    await shopper.fill(new_email=new, password="não é esta")
+    await shopper.press("Enviar código", "button")
+    await shopper.see("A senha não confere.")
+    await shopper.fill(password=PASSWORD)
+    await shopper.press("Enviar código", "button")
+    await shopper.page.wait_for("document.activeElement.name === 'token'")
+    await shopper.see(f"Você entra com {email}.")
+    await shopper.check("profile-email")
+    await shopper.fill(token="não é este")
+    await shopper.press("Confirmar e-mail")
+    await shopper.see("O código não vale mais. Peça outro.")
+    await shopper.fill(token=await mailed_token(shopper.store, "email_change"))
+    await shopper.press("Confirmar e-mail")
+    await shopper.see(f"Você entra com {new}.")
+    await shopper.see("E-mail trocado.")
+    await shopper.check("profile")
+    return new
+
+
+@each_width
+async def test_a_customer_changes_the_password_and_deletes_the_account(shopper: Shopper) -> None:
+    email = f"{uuid7().hex}@example.com"
+    await sign_up(shopper, email)
+    await sign_in(shopper, email)
+    await shopper.press("Segurança")
+    await shopper.see_focus("Segurança")
+    await shopper.press("Trocar a senha")
+    await shopper.fill(current_password="não é esta", new_password="outra senha bem comprida")
+    await shopper.press("Trocar senha", "button")
+    await shopper.see("A senha não confere.")
+    await shopper.check("password-refused")
+    await shopper.fill(current_password=PASSWORD)
+    await shopper.press("Trocar senha", "button")
+    await shopper.see("Senha trocada.")
+    await shopper.see_focus("Senha trocada. Nos outros aparelhos, entre de novo.")
+    await shopper.check("security")
+
+    await shopper.press("Dados")
+    await shopper.see_focus("Meus dados")
+    await shopper.press("Excluir minha conta")
+    await shopper.fill(password=PASSWORD)
+    await shopper.press("Enviar código de exclusão")
+    await shopper.see("A senha não confere.")
+    await shopper.fill(password="outra senha bem comprida")
+    await shopper.press("Enviar código de exclusão")
+    await shopper.page.wait_for("document.activeElement.name === 'token'")
+    await shopper.check("deletion")
+    assert await value(shopper.store, "select count(*) from users where email = $1", email) == 1
+    token = await mailed_token(shopper.store, "account_deletion")
+    await shopper.go(f"/conta/codigo#account_deletion={token}")
+    await shopper.check("deletion-by-mail")
+    await shopper.press("Excluir definitivamente")
+    await shopper.see("Apagamos os seus dados.")
+    await shopper.see_focus("Conta excluída")
+    await shopper.check("deleted")
+    assert await value(shopper.store, "select count(*) from users where email = $1", email) == 0
+    assert await shopper.page.evaluate("localStorage.length") == 0
+
+
 async def order_to_saved_address(shopper: Shopper) -> None:
     await shopper.press("Carrinho")
     await shopper.press("Finalizar compra")
@@ -568,6 +706,41 @@ async def sign_in_with_two_factor(shopper: Shopper, email: str, secret: str) -> 
     await shopper.fill(code=pyotp.TOTP(secret).at(now() + timedelta(seconds=30)))
     await shopper.press("Confirmar")
     await shopper.see("Olá, Ana Souza")
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_the_shop_sends_trusted_documents_alone(shopper: Shopper) -> None:
+    documents = read_manifest(json.loads(EXAMPLE.sources.joinpath("documents.json").read_bytes()))
+    scope = system_scope(shopper.store)
+    with active_scope(scope):
+        key = await value(shopper.store, "select public_id from storefront_keys where name = $1", KEY_NAME)
+        pushed = await set_trusted_documents(scope, documents, key, trusted_documents_only=True)
+    assert (pushed.count, pushed.trusted_documents_only) == (len(documents), True)
+    try:
+        await shopper.page.call("Page.reload")
+        await shopper.see("Novidades")
+        await shopper.press("Categorias", "summary")
+        await shopper.press("Cozinha", "header a")
+        await shopper.see("6 produtos")
+        await shopper.go("/produto/camiseta-cordel")
+        await shopper.press("GG", "label")
+        await shopper.fill(zipcode="01001-000")
+        await shopper.press("Calcular")
+        await shopper.see("Entrega econômica")
+        await shopper.press("Adicionar ao carrinho")
+        await shopper.see("Adicionado.")
+        await shopper.press("Ver carrinho")
+        await shopper.see("Finalizar compra")
+        email = f"{uuid7().hex}@example.com"
+        await sign_up(shopper, email)
+        await sign_in(shopper, email)
+        await shopper.press("Endereços")
+        await shopper.see("Nenhum endereço salvo.")
+        refused = await shopper.page.evaluate(OTHER_DOCUMENT)
+        assert refused["errors"][0]["extensions"]["details"]["reason"] == "document_not_trusted"
+    finally:
+        with active_scope(scope):
+            await set_trusted_documents(scope, [], key, trusted_documents_only=False)
 
 
 @each_width

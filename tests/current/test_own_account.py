@@ -11,7 +11,7 @@ from tests.harness.records import PASSWORD
 UPDATE = "mutation ($id: ID!, $input: UserInput!) { user_update(id: $id, input: $input) { email } }"
 CHANGE_PASSWORD = "mutation ($old: String!, $new: String!) { password_change(current_password: $old, new_password: $new) { message } }"
 CHANGE_EMAIL = "mutation ($password: String!, $email: String!) { email_change(password: $password, new_email: $email) { message } }"
-DELETE = "mutation ($token: String) { account_delete_request(token: $token) { message } }"
+DELETE = "mutation ($token: String, $password: String) { account_delete_request(token: $token, password: $password) { message } }"
 
 
 async def run(caller: Client, document: str, **variables) -> dict:
@@ -79,8 +79,9 @@ async def test_a_changed_password_ends_the_other_sessions_and_is_mailed(visitor:
     [
         lambda person: run(person, CHANGE_PASSWORD, old="wrong password", new=NEW),
         lambda person: change_email(person, "new@example.com", "wrong password"),
+        lambda person: run(person, DELETE, password="wrong password"),
     ],
-    ids=["password_change", "email_change"],
+    ids=["password_change", "email_change", "account_delete_request"],
 )
 async def test_wrong_passwords_count_toward_the_lockout(visitor: Client, new_client, change) -> None:
     person = await new_client()
@@ -160,10 +161,11 @@ async def test_at_most_three_email_changes_an_hour_are_mailed(visitor: Client, n
 
 async def test_a_customer_deletes_their_account_with_a_mailed_token(visitor: Client, new_client) -> None:
     person = await new_client()
-    assert "errors" not in await run(person, DELETE)
+    assert "errors" not in await run(person, DELETE, password=PASSWORD)
     assert (await stored(person))["status"] == "A"
     token = await mailed_token(visitor.store, "account_deletion")
     stranger = await new_client()
+    assert code_of(await run(person, DELETE, token=token, password="wrong password")) == "VALIDATION_FAILED"
     assert code_of(await run(stranger, DELETE, token=token)) == "UNAUTHENTICATED"
     answer = await run(person, DELETE, token=token)
     assert answer["data"]["account_delete_request"]["message"] == "account deleted"

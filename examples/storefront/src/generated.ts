@@ -454,6 +454,15 @@ export type ReviewStatus =
   /** Pending. */
   | 'P';
 
+/** The role of an account. */
+export type Role =
+  /** An administrator. */
+  | 'admin'
+  /** A user of a vendor. */
+  | 'vendor'
+  /** A customer. */
+  | 'customer';
+
 /** A saved address. `zipcode` is required on creation. */
 export type SavedAddressInput = {
   /** The recipient's name. */
@@ -477,6 +486,47 @@ export type SavedAddressInput = {
   /** The phone number. */
   phone?: string | null | undefined;
 };
+
+/** A user account. `email` and `password` are required on creation. */
+export type UserInput = {
+  /** The e-mail address, unique in the store. */
+  email?: string | null | undefined;
+  /** The password, 8 to 128 characters. */
+  password?: string | null | undefined;
+  /** The full name, instead of `firstname` and `lastname`. */
+  name?: string | null | undefined;
+  /** The first name. */
+  firstname?: string | null | undefined;
+  /** The last name. */
+  lastname?: string | null | undefined;
+  /** `admin`, `vendor` or `customer`. */
+  role?: Role | null | undefined;
+  /** The status code. */
+  status?: UserStatus | null | undefined;
+  /** The phone number. */
+  phone?: string | null | undefined;
+  /** The CPF. */
+  cpf?: string | null | undefined;
+  /** The CNPJ. */
+  cnpj?: string | null | undefined;
+  /** The vendor a vendor user belongs to. */
+  vendor_id?: string | number | null | undefined;
+  /** The company the customer buys for. */
+  company_name?: string | null | undefined;
+  /** The reward points; the difference becomes an entry of the ledger. */
+  points?: number | null | undefined;
+  /** The picture; null removes it. A customer's is an uploaded file. */
+  image?: ImageInput | null | undefined;
+};
+
+/** The status of an account. */
+export type UserStatus =
+  /** Active. */
+  | 'A'
+  /** Disabled. */
+  | 'D'
+  /** Pending. */
+  | 'P';
 
 export type AccountQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -540,6 +590,43 @@ export type DisableTwoFactorMutationVariables = Exact<{
 
 
 export type DisableTwoFactorMutation = { two_factor_disable: { message: string } };
+
+export type ProfileQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ProfileQuery = { me: { id: string, name: string, email: string | null, phone: string | null, cpf: string | null } | null };
+
+export type UpdateProfileMutationVariables = Exact<{
+  id: string | number;
+  input: UserInput;
+}>;
+
+
+export type UpdateProfileMutation = { user_update: { id: string, name: string, phone: string | null } };
+
+export type ChangePasswordMutationVariables = Exact<{
+  current_password: string;
+  new_password: string;
+}>;
+
+
+export type ChangePasswordMutation = { password_change: { message: string } };
+
+export type ChangeEmailMutationVariables = Exact<{
+  password: string;
+  new_email: string;
+}>;
+
+
+export type ChangeEmailMutation = { email_change: { message: string } };
+
+export type DeleteAccountMutationVariables = Exact<{
+  password?: string | null | undefined;
+  token?: string | null | undefined;
+}>;
+
+
+export type DeleteAccountMutation = { account_delete_request: { message: string } };
 
 export type CreateCartMutationVariables = Exact<{
   input: CartInput;
@@ -620,7 +707,7 @@ export type ProductPageQueryVariables = Exact<{
 }>;
 
 
-export type ProductPageQuery = { product: { id: string, name: string, sku: string, description: string, currency: string, is_available: boolean, available_quantity: number | null, min_quantity: number, max_quantity: number, compare_at_cents: number | null, average_rating: number | null, review_count: number, price_range: { min_cents: number, max_cents: number }, pricing: { price_cents: number, base_cents: number, discount_cents: number, promotions: Array<{ name: string }> } | null, seo: { title: string, description: string }, images: Array<{ id: string, url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null }>, category: { id: string, name: string, slug: string, path: Array<{ id: string, name: string, slug: string }> } | null, vendor: { id: string, name: string, slug: string } | null, features: Array<{ id: string, value: string, feature: { id: string, name: string } | null }>, options: Array<{ id: string, name: string, type: OptionType, required: boolean, variants: Array<{ id: string, name: string, modifier: number, modifier_type: ModifierType }> }>, combinations: Array<{ id: string, sku: string, gtin: string | null, is_available: boolean, stock: number, pricing: { price_cents: number, base_cents: number } | null, choices: Array<{ option_id: string, variant_id: string }>, image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null }>, reviews: Array<{ id: string, name: string, rating: number | null, message: string, created_at: string }>, related: Array<{ id: string, name: string, slug: string, main_image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null, pricing: { price_cents: number, base_cents: number } | null }> } | null };
+export type ProductPageQuery = { product: { id: string, name: string, sku: string, description: string, currency: string, is_edp: boolean, is_available: boolean, available_quantity: number | null, min_quantity: number, max_quantity: number, compare_at_cents: number | null, average_rating: number | null, review_count: number, price_range: { min_cents: number, max_cents: number }, pricing: { price_cents: number, base_cents: number, discount_cents: number, promotions: Array<{ name: string }> } | null, seo: { title: string, description: string }, images: Array<{ id: string, url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null }>, category: { id: string, name: string, slug: string, path: Array<{ id: string, name: string, slug: string }> } | null, vendor: { id: string, name: string, slug: string } | null, features: Array<{ id: string, value: string, feature: { id: string, name: string, display_on_product: boolean } | null }>, options: Array<{ id: string, name: string, type: OptionType, required: boolean, variants: Array<{ id: string, name: string, modifier: number, modifier_type: ModifierType }> }>, combinations: Array<{ id: string, sku: string, gtin: string | null, is_available: boolean, stock: number, pricing: { price_cents: number, base_cents: number } | null, choices: Array<{ option_id: string, variant_id: string }>, image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null }>, reviews: Array<{ id: string, name: string, rating: number | null, message: string, created_at: string }>, related: Array<{ id: string, name: string, slug: string, main_image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null, pricing: { price_cents: number, base_cents: number } | null }> } | null };
 
 export type ProductPriceQueryVariables = Exact<{
   id: string | number;
@@ -629,6 +716,15 @@ export type ProductPriceQueryVariables = Exact<{
 
 
 export type ProductPriceQuery = { product: { id: string, pricing: { price_cents: number, base_cents: number, discount_cents: number } | null } | null };
+
+export type DeliveryQuoteQueryVariables = Exact<{
+  product: string | number;
+  zipcode: string;
+  quantity: number;
+}>;
+
+
+export type DeliveryQuoteQuery = { shipping_quotes: Array<{ shipping_method_id: string, name: string, price_cents: number, delivery_time: string }> | null };
 
 export type CategoryPageQueryVariables = Exact<{
   id: string | number;
@@ -861,6 +957,11 @@ export const SetDefaultAddressDocument = new TypedDocumentString(` mutation SetD
 export const DeleteAddressDocument = new TypedDocumentString(` mutation DeleteAddress($id: ID!) { address_delete(id: $id) { id } } `) as unknown as TypedDocumentString<DeleteAddressMutation, DeleteAddressMutationVariables>;
 export const AddressBookDocument = new TypedDocumentString(` query AddressBook { me { id name addresses { id name street number complement district city state zipcode country phone is_default_shipping is_default_billing } } } `) as unknown as TypedDocumentString<AddressBookQuery, AddressBookQueryVariables>;
 export const DisableTwoFactorDocument = new TypedDocumentString(` mutation DisableTwoFactor($password: String!, $code: String!) { two_factor_disable(password: $password, code: $code) { message } } `) as unknown as TypedDocumentString<DisableTwoFactorMutation, DisableTwoFactorMutationVariables>;
+export const ProfileDocument = new TypedDocumentString(` query Profile { me { id name email phone cpf } } `) as unknown as TypedDocumentString<ProfileQuery, ProfileQueryVariables>;
+export const UpdateProfileDocument = new TypedDocumentString(` mutation UpdateProfile($id: ID!, $input: UserInput!) { user_update(id: $id, input: $input) { id name phone } } `) as unknown as TypedDocumentString<UpdateProfileMutation, UpdateProfileMutationVariables>;
+export const ChangePasswordDocument = new TypedDocumentString(` mutation ChangePassword($current_password: String!, $new_password: String!) { password_change( current_password: $current_password new_password: $new_password ) { message } } `) as unknown as TypedDocumentString<ChangePasswordMutation, ChangePasswordMutationVariables>;
+export const ChangeEmailDocument = new TypedDocumentString(` mutation ChangeEmail($password: String!, $new_email: String!) { email_change(password: $password, new_email: $new_email) { message } } `) as unknown as TypedDocumentString<ChangeEmailMutation, ChangeEmailMutationVariables>;
+export const DeleteAccountDocument = new TypedDocumentString(` mutation DeleteAccount($password: String, $token: String) { account_delete_request(password: $password, token: $token) { message } } `) as unknown as TypedDocumentString<DeleteAccountMutation, DeleteAccountMutationVariables>;
 export const CreateCartDocument = new TypedDocumentString(` mutation CreateCart($input: CartInput!) { cart_create(input: $input) { id quantity_total total_cents } } `) as unknown as TypedDocumentString<CreateCartMutation, CreateCartMutationVariables>;
 export const AddToCartDocument = new TypedDocumentString(` mutation AddToCart($cart: ID!, $input: CartItemInput!) { cart_item_add(id: $cart, input: $input) { id quantity_total items { id name quantity options { name value } } total_cents } } `) as unknown as TypedDocumentString<AddToCartMutation, AddToCartMutationVariables>;
 export const UpdateCartItemDocument = new TypedDocumentString(` mutation UpdateCartItem($cart: ID!, $item: ID!, $quantity: BigInt!) { cart_item_update(id: $cart, item_id: $item, quantity: $quantity) { id quantity_total items { id quantity total_cents } total_cents } } `) as unknown as TypedDocumentString<UpdateCartItemMutation, UpdateCartItemMutationVariables>;
@@ -871,8 +972,9 @@ export const MergeCartDocument = new TypedDocumentString(` mutation MergeCart($g
 export const ReorderDocument = new TypedDocumentString(` mutation Reorder($id: ID!, $token: String) { order_reorder(id: $id, token: $token) { id items { id name quantity price_cents } warnings { code message } total_cents } } `) as unknown as TypedDocumentString<ReorderMutation, ReorderMutationVariables>;
 export const OpenCartDocument = new TypedDocumentString(` query OpenCart { me { carts(first: 1) { id items { quantity } } } } `) as unknown as TypedDocumentString<OpenCartQuery, OpenCartQueryVariables>;
 export const HomeDocument = new TypedDocumentString(` query Home { store { id name currency } categories(limit: 100, sort: POSITION_ASC) { id name slug parent_id image { url(size: W512) srcset alt width height blurhash } } blocks(limit: 20) { id type name properties content } pages(limit: 100) { slug image { url(size: W512) srcset alt width height blurhash } } collections(limit: 2) { id name slug products(first: 4) { edges { node { ...Card } } } } product_connection(first: 12, sort: CREATED_AT_DESC) { edges { node { ...Card } } } } fragment Card on Product { id name slug is_available compare_at_cents average_rating review_count main_image { url(size: W512) srcset alt width height blurhash } price_range { min_cents max_cents } pricing { price_cents base_cents discount_cents promotions { name } } }`) as unknown as TypedDocumentString<HomeQuery, HomeQueryVariables>;
-export const ProductPageDocument = new TypedDocumentString(` query ProductPage($slug: String!) { product(slug: $slug) { id name sku description currency is_available available_quantity min_quantity max_quantity compare_at_cents price_range { min_cents max_cents } pricing { price_cents base_cents discount_cents promotions { name } } seo { title description } images { id url(size: W512) srcset alt width height blurhash } category { id name slug path { id name slug } } vendor { id name slug } features { id value feature { id name } } options { id name type required variants { id name modifier modifier_type } } combinations { id sku gtin pricing { price_cents base_cents } is_available stock choices { option_id variant_id } image { url(size: W512) srcset alt width height blurhash } } average_rating review_count reviews(limit: 10) { id name rating message created_at } related(first: 4) { id name slug main_image { url(size: W512) srcset alt width height blurhash } pricing { price_cents base_cents } } } } `) as unknown as TypedDocumentString<ProductPageQuery, ProductPageQueryVariables>;
+export const ProductPageDocument = new TypedDocumentString(` query ProductPage($slug: String!) { product(slug: $slug) { id name sku description currency is_edp is_available available_quantity min_quantity max_quantity compare_at_cents price_range { min_cents max_cents } pricing { price_cents base_cents discount_cents promotions { name } } seo { title description } images { id url(size: W512) srcset alt width height blurhash } category { id name slug path { id name slug } } vendor { id name slug } features { id value feature { id name display_on_product } } options { id name type required variants { id name modifier modifier_type } } combinations { id sku gtin pricing { price_cents base_cents } is_available stock choices { option_id variant_id } image { url(size: W512) srcset alt width height blurhash } } average_rating review_count reviews(limit: 10) { id name rating message created_at } related(first: 4) { id name slug main_image { url(size: W512) srcset alt width height blurhash } pricing { price_cents base_cents } } } } `) as unknown as TypedDocumentString<ProductPageQuery, ProductPageQueryVariables>;
 export const ProductPriceDocument = new TypedDocumentString(` query ProductPrice($id: ID!, $options: JSON!) { product(id: $id) { id pricing(options: $options) { price_cents base_cents discount_cents } } } `) as unknown as TypedDocumentString<ProductPriceQuery, ProductPriceQueryVariables>;
+export const DeliveryQuoteDocument = new TypedDocumentString(` query DeliveryQuote($product: ID!, $zipcode: String!, $quantity: BigInt!) { shipping_quotes(product_id: $product, zipcode: $zipcode, quantity: $quantity) { shipping_method_id name price_cents delivery_time } } `) as unknown as TypedDocumentString<DeliveryQuoteQuery, DeliveryQuoteQueryVariables>;
 export const CategoryPageDocument = new TypedDocumentString(` query CategoryPage($id: ID!, $filter: ProductSearchFilter!, $sort: ProductSearchSort, $first: Int = 24, $after: String) { category(id: $id) { id name slug description image { url(size: W512) srcset alt width height blurhash } path { id name slug } children { id name slug product_count } } product_search(filter: $filter, sort: $sort, first: $first, after: $after) { total edges { node { id name slug is_available average_rating review_count main_image { url(size: W512) srcset alt width height blurhash } pricing { price_cents base_cents discount_cents } } } page_info { has_next_page end_cursor } facets { categories { category_id name count } vendors { vendor_id name count } prices { from_cents to_cents count } ratings { rating_from count } availability { is_available count } features { feature_id name values { variant_id name count } } } } } `) as unknown as TypedDocumentString<CategoryPageQuery, CategoryPageQueryVariables>;
 export const WriteReviewDocument = new TypedDocumentString(` mutation WriteReview($input: ReviewInput!) { review_create(input: $input) { id status rating message } } `) as unknown as TypedDocumentString<WriteReviewMutation, WriteReviewMutationVariables>;
 export const SearchPageDocument = new TypedDocumentString(` query SearchPage($query: String!, $filter: ProductSearchFilter, $sort: ProductSearchSort, $first: Int = 24, $after: String) { product_search( query: $query filter: $filter sort: $sort first: $first after: $after ) { corrected_query total edges { node { id name slug is_available average_rating review_count main_image { url(size: W512) srcset alt width height blurhash } pricing { price_cents base_cents discount_cents } } } page_info { has_next_page end_cursor } facets { categories { category_id name count } vendors { vendor_id name count } prices { from_cents to_cents count } ratings { rating_from count } availability { is_available count } features { feature_id name values { variant_id name count } } } } } `) as unknown as TypedDocumentString<SearchPageQuery, SearchPageQueryVariables>;

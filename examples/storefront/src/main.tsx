@@ -31,6 +31,7 @@ function lazy<Name extends string>(load: () => Promise<Record<Name, Page>>, name
 
 const session = () => import("./pages/session");
 const account = () => import("./pages/account");
+const profile = () => import("./pages/profile");
 
 const ROUTES: [pattern: RegExp, page: Page][] = [
   [/^\/$/, Home],
@@ -49,7 +50,9 @@ const ROUTES: [pattern: RegExp, page: Page][] = [
   [/^\/conta\/codigo$/, lazy(session, "MailedCode")],
   [/^\/conta$/, lazy(account, "Account")],
   [/^\/conta\/enderecos$/, lazy(account, "Addresses")],
-  [/^\/conta\/seguranca$/, lazy(account, "Security")],
+  [/^\/conta\/dados$/, lazy(profile, "Profile")],
+  [/^\/conta\/excluida$/, lazy(profile, "Deleted")],
+  [/^\/conta\/seguranca$/, lazy(() => import("./pages/security"), "Security")],
 ];
 
 function Shop() {

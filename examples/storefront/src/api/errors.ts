@@ -2,8 +2,10 @@
 
 import type { CombinedError } from "@urql/core";
 
+const HIGHLIGHTED = "Confira os campos destacados.";
+const NOT_ACCEPTED = "Isto não foi aceito. Confira o que você preencheu.";
 const MESSAGES: Record<string, string> = {
-  VALIDATION_FAILED: "Confira os campos destacados.",
+  VALIDATION_FAILED: HIGHLIGHTED,
   UNAUTHENTICATED: "Sua sessão terminou. Entre de novo.",
   FORBIDDEN: "Você não tem acesso a isto.",
   NOT_FOUND: "Não encontramos o que você procura.",
@@ -54,6 +56,11 @@ export class Refusal extends Error {
   explain(messages: Record<string, string>): Refusal {
     const message = messages[this.reason] ?? messages[this.code];
     return message ? new Refusal(message, this.code, this.reason, this.fields) : this;
+  }
+
+  /** Return it with a message for a form that has no input of the refused names, so that none is highlighted. */
+  withoutFields(): Refusal {
+    return this.message === HIGHLIGHTED ? new Refusal(NOT_ACCEPTED, this.code, this.reason) : this;
   }
 }
 

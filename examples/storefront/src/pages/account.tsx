@@ -1,4 +1,4 @@
-// The customer's account: orders, addresses, security.
+// The customer's account: its frame, orders, addresses.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -10,28 +10,25 @@ import {
   AccountDocument,
   AddAddressDocument,
   AddressBookDocument,
-  BeginTwoFactorDocument,
-  ConfirmTwoFactorDocument,
   DeleteAddressDocument,
-  DisableTwoFactorDocument,
   SetDefaultAddressDocument,
   SignOutDocument,
   UpdateAddressDocument,
   type AccountQuery,
   type AddressBookQuery,
-  type BeginTwoFactorMutation,
   type SavedAddressInput,
 } from "../generated";
 import { config } from "../config";
 import { navigate, place, Title } from "../router";
-import { AddressFields, Alert, Field, Form, useAction } from "../ui/form";
+import { AddressFields } from "../ui/address";
+import { Alert, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 
 type Orders = NonNullable<NonNullable<AccountQuery["me"]>["orders"]>;
 type Address = NonNullable<NonNullable<AddressBookQuery["me"]>["addresses"]>[number];
 
 /** A page of the account: visitors sign in first. */
-function AccountPage({ name, children }: { name: string; children: ComponentChildren }) {
+export function AccountPage({ name, children }: { name: string; children: ComponentChildren }) {
   useEffect(() => {
     if (!isSignedIn.value) navigate(`/entrar?voltar=${place.value.pathname}`, true);
   }, [isSignedIn.value]);
@@ -45,6 +42,7 @@ function AccountPage({ name, children }: { name: string; children: ComponentChil
         <ul class="tabs">
           {link("/conta", "Pedidos")}
           {link("/conta/enderecos", "Endereços")}
+          {link("/conta/dados", "Dados")}
           {link("/conta/seguranca", "Segurança")}
         </ul>
       </nav>
@@ -155,7 +153,6 @@ export function Addresses() {
 
 // Refs of one identity are called once, when the element appears.
 const focusInput = (element: HTMLElement | null) => element?.querySelector("input")?.focus();
-const focus = (element: HTMLElement | null) => element?.focus();
 
 function AddressForm({ address, save, cancel }: { address?: Address; save: (input: SavedAddressInput) => Promise<void>; cancel: () => void }) {
   return (
@@ -192,89 +189,5 @@ function AddressEntry({ address, edit, reload }: { address: Address; edit: () =>
       </p>
       <Alert refusal={refusal} />
     </li>
-  );
-}
-
-export function Security() {
-  const read = useRead(AccountDocument, isSignedIn.value ? {} : null);
-  const [enrolment, setEnrolment] = useState<BeginTwoFactorMutation["two_factor_begin"]>();
-  const [codes, setCodes] = useState<string[]>();
-  const begin = useAction(async () => setEnrolment((await request(BeginTwoFactorDocument, {})).two_factor_begin));
-  async function confirm({ code = "" }: Record<string, string>) {
-    setCodes((await request(ConfirmTwoFactorDocument, { code })).two_factor_confirm.recovery_codes);
-    setEnrolment(undefined);
-    await read.reload();
-  }
-  async function disable({ password = "", code = "" }: Record<string, string>) {
-    await request(DisableTwoFactorDocument, { password, code });
-    setCodes(undefined);
-    await read.reload();
-  }
-  return (
-    <AccountPage name="Segurança">
-      <h2>Verificação em duas etapas</h2>
-      <Loaded read={read}>
-        {({ two_factor }) =>
-          enrolment ? (
-            <Enrolment enrolment={enrolment} confirm={confirm} />
-          ) : two_factor?.enabled ? (
-            <>
-              <p role="status">Ativada. Restam {count(two_factor.recovery_codes_left, "código", "códigos")} de recuperação.</p>
-              {codes && <RecoveryCodes codes={codes} />}
-              <details>
-                <summary>Desativar</summary>
-                <Form label="Desativar" submit={disable}>
-                  {(fields) => (
-                    <>
-                      <Field name="password" label="Senha" type="password" autoComplete="current-password" error={fields.password} />
-                      <Field name="code" label="Código do aplicativo" inputMode="numeric" autoComplete="one-time-code" error={fields.code} />
-                    </>
-                  )}
-                </Form>
-              </details>
-            </>
-          ) : (
-            <>
-              <p>Além da senha, a loja pede um código do seu celular para entrar.</p>
-              <button class="primary" disabled={begin.isBusy} onClick={() => void begin.run()}>Ativar</button>
-              <Alert refusal={begin.refusal} />
-            </>
-          )
-        }
-      </Loaded>
-    </AccountPage>
-  );
-}
-
-interface EnrolmentProps {
-  enrolment: BeginTwoFactorMutation["two_factor_begin"];
-  confirm: (values: Record<string, string>) => Promise<void>;
-}
-
-function Enrolment({ enrolment, confirm }: EnrolmentProps) {
-  return (
-    <>
-      <p>Leia o código com o seu aplicativo autenticador, ou abra-o neste aparelho, e digite os seis números que ele mostra.</p>
-      <img src={`data:image/svg+xml,${encodeURIComponent(enrolment.qr_svg)}`} alt="QR code para o aplicativo autenticador" width="200" height="200" />
-      <p>
-        <a href={enrolment.otpauth_uri} target="_self">Abrir no aplicativo</a>
-      </p>
-      <p class="quiet">
-        Ou digite a chave: <code id="secret">{enrolment.secret}</code>
-      </p>
-      <Form label="Confirmar" submit={confirm}>
-        {(fields) => <Field name="code" label="Código do aplicativo" inputMode="numeric" autoComplete="one-time-code" error={fields.code} />}
-      </Form>
-    </>
-  );
-}
-
-function RecoveryCodes({ codes }: { codes: string[] }) {
-  return (
-    <section class="warning" tabIndex={-1} ref={focus}>
-      <h3>Guarde estes códigos</h3>
-      <p>Cada um vale uma vez, se você ficar sem o aplicativo. Eles não serão mostrados de novo.</p>
-      <ul class="codes">{codes.map((code) => <li key={code}><code>{code}</code></li>)}</ul>
-    </section>
   );
 }

@@ -19,7 +19,8 @@ import {
   type CheckoutPageQuery,
 } from "../generated";
 import { navigate, Title } from "../router";
-import { AddressFields, Alert, Field, Form, useAction } from "../ui/form";
+import { AddressFields } from "../ui/address";
+import { Alert, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Coupon, Totals } from "./cart";
 

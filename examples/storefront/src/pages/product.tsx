@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { addToCart } from "../api/cart";
 import { request, useRead } from "../api/requests";
 import { isSignedIn } from "../api/session";
@@ -6,6 +6,7 @@ import { count, date, money, percent, plainText } from "../format";
 import { ProductPageDocument, ProductPriceDocument, WriteReviewDocument } from "../generated";
 import { combinationOf, firstChoice, isOffered, withVariant, type Choice, type Option, type Product as ProductRecord } from "../options";
 import { Title } from "../router";
+import type { Delivery as DeliveryForm } from "../ui/delivery";
 import { Alert, Form, useAction } from "../ui/form";
 import { Html, Loaded } from "../ui/page";
 import { Picture, type Image } from "../ui/picture";
@@ -20,6 +21,7 @@ export function Product({ slug }: { slug: string }) {
 
 function ProductView({ product, reload }: { product: ProductRecord; reload: () => Promise<void> }) {
   const [choice, setChoice] = useState<Choice>(() => firstChoice(product));
+  const [quantity, setQuantity] = useState(product.min_quantity || 1);
   const combination = combinationOf(product, choice);
   return (
     <>
@@ -37,7 +39,8 @@ function ProductView({ product, reload }: { product: ProductRecord; reload: () =
           <Title name={product.seo.title || product.name} about={product.seo.description || plainText(product.description)}>{product.name}</Title>
           {product.vendor && <p class="quiet">por <a href={`/vendedor/${product.vendor.slug}`}>{product.vendor.name}</a></p>}
           <Rating average={product.average_rating} reviews={product.review_count} />
-          <Purchase product={product} choice={choice} setChoice={setChoice} />
+          <Purchase product={product} choice={choice} setChoice={setChoice} quantity={quantity} setQuantity={setQuantity} />
+          {!product.is_edp && <Delivery product={product} quantity={quantity} />}
           {product.description && <Html text={product.description} />}
           <Features product={product} />
         </div>
@@ -51,6 +54,13 @@ function ProductView({ product, reload }: { product: ProductRecord; reload: () =
       )}
     </>
   );
+}
+
+/** Its form is loaded after the page, where it has its place. */
+function Delivery(props: { product: ProductRecord; quantity: number }) {
+  const [loaded, setLoaded] = useState<{ Form: typeof DeliveryForm }>();
+  useEffect(() => void import("../ui/delivery").then(({ Delivery }) => setLoaded({ Form: Delivery })), []);
+  return <section class="delivery">{loaded && <loaded.Form {...props} />}</section>;
 }
 
 function Gallery({ product, picture }: { product: ProductRecord; picture: Image | null }) {
@@ -74,14 +84,18 @@ function Gallery({ product, picture }: { product: ProductRecord; picture: Image 
   );
 }
 
-interface PurchaseProps {
+interface ChoiceProps {
   product: ProductRecord;
   choice: Choice;
   setChoice: (choice: Choice) => void;
 }
 
-function Purchase({ product, choice, setChoice }: PurchaseProps) {
-  const [quantity, setQuantity] = useState(product.min_quantity || 1);
+interface PurchaseProps extends ChoiceProps {
+  quantity: number;
+  setQuantity: (quantity: number) => void;
+}
+
+function Purchase({ product, choice, setChoice, quantity, setQuantity }: PurchaseProps) {
   const [isAdded, setAdded] = useState(false);
   const options = Object.keys(choice).length ? choice : null;
   const priced = useRead(ProductPriceDocument, options && { id: product.id, options });
@@ -155,7 +169,7 @@ export function Quantity({ value, min = 1, max, label = "Quantidade", disabled, 
 
 const TYPED = new Set(["I", "T"]);
 
-function OptionField({ option, product, choice, setChoice }: PurchaseProps & { option: Option }) {
+function OptionField({ option, product, choice, setChoice }: ChoiceProps & { option: Option }) {
   const chosen = choice[option.id] ?? "";
   const set = (value: string) => {
     const { [option.id]: _, ...others } = choice;
@@ -209,7 +223,7 @@ function OptionField({ option, product, choice, setChoice }: PurchaseProps & { o
 }
 
 function Features({ product }: { product: ProductRecord }) {
-  const shown = product.features.filter(({ feature, value }) => feature && value);
+  const shown = product.features.filter(({ feature, value }) => feature?.display_on_product && value);
   if (shown.length === 0) return null;
   return (
     <>
@@ -251,16 +265,21 @@ function Reviews({ product, reload }: { product: ProductRecord; reload: () => Pr
         <details>
           <summary>Escrever uma avaliação</summary>
           <Form label="Enviar avaliação" submit={submit}>
-            <label class="field">
-              Nota
-              <select name="rating">
-                {[5, 4, 3, 2, 1].map((rating) => <option key={rating} value={rating}>{rating} de 5</option>)}
-              </select>
-            </label>
-            <label class="field">
-              Sua opinião
-              <textarea name="message" rows={3} />
-            </label>
+            {(fields) => (
+              <>
+                <label class="field">
+                  Nota
+                  <select name="rating" aria-invalid={fields.rating ? "true" : undefined}>
+                    {[5, 4, 3, 2, 1].map((rating) => <option key={rating} value={rating}>{rating} de 5</option>)}
+                  </select>
+                </label>
+                <label class="field">
+                  Sua opinião
+                  <textarea name="message" rows={3} aria-invalid={fields.message ? "true" : undefined} />
+                  {fields.message && <small class="error">{fields.message}</small>}
+                </label>
+              </>
+            )}
           </Form>
           <p role="status">{thanks}</p>
         </details>

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { mergeCart } from "../api/cart";
 import { request } from "../api/requests";
-import { keepTokens, type Tokens } from "../api/session";
+import { isSignedIn, keepTokens, type Tokens } from "../api/session";
 import { Refusal } from "../api/errors";
 import {
   ForgotPasswordDocument,
@@ -16,6 +16,8 @@ import {
 } from "../generated";
 import { navigate, place, Title } from "../router";
 import { Alert, Field, Form, useAction } from "../ui/form";
+import { ConfirmDeletion } from "./profile";
+import { explained, WRONG_TOKEN } from "./tokens";
 
 const WRONG_PASSWORD = {
   UNAUTHENTICATED: "E-mail ou senha incorretos.",
@@ -23,15 +25,6 @@ const WRONG_PASSWORD = {
   FORBIDDEN: "Confirme seu e-mail antes de entrar: enviamos um código para ele.",
 };
 const WRONG_CODE = { UNAUTHENTICATED: "O código não confere ou expirou.", VALIDATION_FAILED: "Digite o código." };
-const WRONG_TOKEN = {
-  VALIDATION_FAILED: "O código não vale mais. Peça outro.",
-  NOT_FOUND: "O código não vale mais. Peça outro.",
-  UNAUTHENTICATED: "O código não vale mais. Peça outro.",
-};
-
-const explained = (messages: Record<string, string>) => (error: unknown) => {
-  throw error instanceof Refusal ? error.explain(messages) : error;
-};
 
 /** Keep the session and the cart, and return to the page that asked for it: a path of this shop. */
 async function enter(tokens: Tokens): Promise<void> {
@@ -159,15 +152,18 @@ function Confirmation() {
 function Confirmed() {
   return (
     <p role="status" class="done">
-      E-mail confirmado. <a href={`/entrar${place.value.search}`}>Entrar</a>
+      E-mail confirmado. {isSignedIn.value ? <a href="/conta/dados">Ver meus dados</a> : <a href={`/entrar${place.value.search}`}>Entrar</a>}
     </p>
   );
 }
 
-/** The page that mails link to (the store setting `account_url`): `#email_verification=<token>` or `#password_reset=<token>`. */
+/**
+ * The page that mails link to (the store setting `account_url`), with `#email_verification`, `#email_change`, `#password_reset` or
+ * `#account_deletion`, each `=<token>`.
+ */
 export function MailedCode() {
   const [mailed] = useState(() => new URLSearchParams(place.value.hash.slice(1)));
-  const token = mailed.get("email_verification");
+  const token = mailed.get("email_verification") ?? mailed.get("email_change");
   const { run, refusal } = useAction(async () => {
     await request(VerifyEmailDocument, { token: token! }).catch(explained(WRONG_TOKEN));
     setConfirmed(true);
@@ -179,11 +175,25 @@ export function MailedCode() {
     if (token) void run();
   }, []);
   if (mailed.has("password_reset")) return <NewPassword token={mailed.get("password_reset")!} />;
+  if (mailed.has("account_deletion")) return <DeletionByMail token={mailed.get("account_deletion")!} />;
   return (
     <div class="narrow">
       <Title name="Confirmar e-mail">Confirmar e-mail</Title>
       {isConfirmed ? <Confirmed /> : token && !refusal ? <p role="status">Confirmando…</p> : <Confirmation />}
       <Alert refusal={refusal} />
+    </div>
+  );
+}
+
+function DeletionByMail({ token }: { token: string }) {
+  return (
+    <div class="narrow">
+      <Title name="Excluir a conta">Excluir a conta</Title>
+      {isSignedIn.value ? (
+        <ConfirmDeletion token={token} />
+      ) : (
+        <p><a href="/entrar?voltar=/conta/dados">Entre na sua conta</a>, e abra de novo o link do e-mail.</p>
+      )}
     </div>
   );
 }
