@@ -144,8 +144,9 @@ class Page:
         await self.type(text)
 
     async def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """Save a screenshot of the tab, or of the `whole` page, as a PNG file."""
-        shot = await self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        """Save a screenshot of the tab, or of the `whole` page, as a PNG or WebP file by the name's suffix."""
+        form = {"format": "webp", "quality": 40} if path.suffix == ".webp" else {"format": "png"}
+        shot = await self.call("Page.captureScreenshot", **form, captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     async def close(self) -> None:

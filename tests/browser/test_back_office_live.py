@@ -25,6 +25,12 @@ _DRAG = """
         }
     })(%d, %s)
 """
+_ENTER_DATE = """
+    (input => {
+        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, 'DATE');
+        input.dispatchEvent(new Event('input', {bubbles: true}));
+    })(document.querySelector('[name=since]'))
+"""
 _DIALOG = "document.querySelector('[role=dialog]')"
 
 
@@ -181,3 +187,22 @@ async def test_a_payment_arrives_on_the_page_of_its_order_while_a_form_is_open(c
         await record_payment(scope, number, 1_234)
     await clerk.page.wait_for("document.querySelector('main').textContent.includes('12,34')")
     assert await clerk.page.evaluate("document.querySelector(\"[name='input.details']\").value") == "meio escrito"
+
+
+@each_width
+async def test_the_board_is_narrowed_to_what_was_ordered_since_a_day(clerk: Clerk) -> None:
+    await sign_in(clerk)
+    await open_board(clerk)
+    cards = "document.querySelectorAll('[data-order]').length"
+    await clerk.page.wait_for(f"{cards} > 3")
+    before = await clerk.page.evaluate(cards)
+    newest_day, count = await value(
+        clerk.store,
+        "select array[max(day)::text, (count(*) filter (where day = newest))::text] from"
+        " (select (created_at at time zone 'America/Sao_Paulo')::date as day,"
+        " max((created_at at time zone 'America/Sao_Paulo')::date) over () as newest from orders where deleted_at is null) o",
+    )
+    await clerk.page.evaluate(_ENTER_DATE.replace("DATE", newest_day))
+    await clerk.page.wait_for(f"{cards} === {count}")
+    assert int(count) < before
+    await clerk.check("board-narrowed")

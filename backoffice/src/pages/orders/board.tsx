@@ -16,10 +16,12 @@ import { type DragEvent, useDeferredValue, useEffect, useRef, useState } from "r
 import { Link as RouterLink } from "react-router-dom";
 import { mayDo } from "../../data/permissions";
 import { Value } from "../../derived/value";
-import { money, number, time } from "../../format";
-import { OfficeBoardDocument, type OfficeBoardQuery } from "../../generated";
+import { useDescriptions } from "../../entities/load";
+import { fromLocal, money, number, time } from "../../format";
+import { OfficeBoardDocument, type OfficeBoardQuery, type OrderFilter } from "../../generated";
 import { execute } from "../../graphql/client";
 import { useSession } from "../../shell/context";
+import { fieldName, memberName } from "../../texts";
 import { nextStatuses, type OrderStatus, useOrderStatuses } from "./data";
 import { StatusDialog } from "./status";
 
@@ -38,7 +40,10 @@ export function Board() {
   const { me } = useSession();
   const statuses = useOrderStatuses();
   const [search, setSearch] = useState("");
-  const searched = useDeferredValue(search.trim());
+  const [payment, setPayment] = useState("");
+  const [since, setSince] = useState("");
+  const filter = useDeferredValue(JSON.stringify({ ...(search.trim() ? { search: search.trim() } : {}), ...(payment ? { payment_status: [payment] } : {}), ...(since ? { created_from: fromLocal(`${since}T00:00`) } : {}) }));
+  const payments = useDescriptions().enums.PaymentStatus ?? [];
   const [dragged, setDragged] = useState<Card | null>(null);
   const [move, setMove] = useState<Move | null>(null);
   // A card that moved is another element, which gets the focus.
@@ -60,11 +65,18 @@ export function Board() {
 
   return (
     <>
-      <TextField label={translate("ra.action.search")} value={search} onChange={(event) => setSearch(event.target.value)} name="search" type="search" sx={{ maxWidth: 320 }} />
+      <Box sx={{ display: "flex", flexWrap: "wrap", gap: 1 }}>
+        <TextField label={translate("ra.action.search")} value={search} onChange={(event) => setSearch(event.target.value)} name="search" type="search" sx={{ width: { xs: "100%", sm: 280 } }} />
+        <TextField select label={fieldName("payment_status")} value={payment} onChange={(event) => setPayment(event.target.value)} sx={{ minWidth: 170, flex: { xs: 1, sm: "none" } }}>
+          <MenuItem value="">{translate("board.any")}</MenuItem>
+          {payments.map(({ id, name }) => <MenuItem key={id} value={id}>{memberName(name)}</MenuItem>)}
+        </TextField>
+        <TextField label={translate("board.since")} value={since} onChange={(event) => setSince(event.target.value)} name="since" type="date" slotProps={{ inputLabel: { shrink: true } }} sx={{ flex: { xs: 1, sm: "none" } }} />
+      </Box>
       <Box role="region" aria-label={translate("board.title")} tabIndex={0} sx={{ display: "grid", gridAutoFlow: "column", gridAutoColumns: { xs: "82%", sm: "280px" }, gap: 1.5, overflowX: "auto", pb: 1, scrollSnapType: { xs: "x mandatory", sm: "none" }, alignItems: "start" }}>
         {statuses.map((status) => (
           <Column
-            key={status.letter} status={status} search={searched} next={next(status.letter)} mayMove={mayMove}
+            key={status.letter} status={status} filter={filter} next={next(status.letter)} mayMove={mayMove}
             isTarget={dragged !== null && next(dragged.status).some(({ letter }) => letter === status.letter)}
             focused={moved?.to === status.letter ? moved.card.id : ""}
             onDrag={setDragged} onDrop={() => drop(status.letter)} onMove={setMove}
@@ -78,7 +90,8 @@ export function Board() {
 
 interface ColumnProps {
   status: OrderStatus;
-  search: string;
+  // As JSON, which is the same for the same conditions.
+  filter: string;
   next: readonly OrderStatus[];
   mayMove: boolean;
   isTarget: boolean;
@@ -88,12 +101,12 @@ interface ColumnProps {
   onMove: (move: Move) => void;
 }
 
-function Column({ status, search, next, mayMove, isTarget, focused, onDrag, onDrop, onMove }: ColumnProps) {
+function Column({ status, filter, next, mayMove, isTarget, focused, onDrag, onDrop, onMove }: ColumnProps) {
   const translate = useTranslate();
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ["order", "board", status.letter, search],
+    queryKey: ["order", "board", status.letter, filter],
     queryFn: async ({ pageParam }) =>
-      (await execute(OfficeBoardDocument, { filter: { status: [status.letter], ...(search ? { search } : {}) }, page: pageParam, per_page: PER_PAGE })).order_page,
+      (await execute(OfficeBoardDocument, { filter: { ...(JSON.parse(filter) as OrderFilter), status: [status.letter] }, page: pageParam, per_page: PER_PAGE })).order_page,
     initialPageParam: 1,
     getNextPageParam: (last, pages) => (last && pages.length * PER_PAGE < last.total ? pages.length + 1 : undefined),
     placeholderData: keepPreviousData,

@@ -59,6 +59,8 @@ export const ORDERS: Texts = {
   "board.view": ["Mostrar como", "Show as"],
   "board.list": ["Lista", "List"],
   "board.title": ["Quadro", "Board"],
+  "board.any": ["Todos", "All"],
+  "board.since": ["Desde", "Since"],
   "board.more": ["Mostrar mais", "Show more"],
   "board.move": ["Mover o pedido %{number}", "Move order %{number}"],
   "board.refused": ["O pedido %{number} não pode ir para este status.", "Order %{number} can't change to this status."],
