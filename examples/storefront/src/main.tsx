@@ -6,12 +6,12 @@ import { findCart } from "./api/cart";
 import { isSignedIn } from "./api/session";
 import { config } from "./config";
 import { loadMenu, menu } from "./menu";
-import { Cart, CartCount } from "./pages/cart";
 import { Content } from "./pages/content";
 import { Home } from "./pages/home";
 import { Category, Collection, Search, Vendor } from "./pages/listing";
 import { Product } from "./pages/product";
 import { navigate, place, startRouter } from "./router";
+import { CartCount } from "./ui/cart-count";
 import { Icon } from "./ui/icons";
 import { NotFound } from "./ui/page";
 import { Picture } from "./ui/picture";
@@ -40,7 +40,7 @@ const ROUTES: [pattern: RegExp, page: Page][] = [
   [/^\/vendedor\/(.+)$/, Vendor],
   [/^\/produto\/(.+)$/, Product],
   [/^\/busca$/, Search],
-  [/^\/carrinho$/, Cart],
+  [/^\/carrinho$/, lazy(() => import("./pages/cart"), "Cart")],
   [/^\/pagina\/(.+)$/, Content],
   [/^\/finalizar$/, lazy(() => import("./pages/checkout"), "Checkout")],
   [/^\/pedido$/, lazy(() => import("./pages/order"), "Order")],

@@ -1,4 +1,4 @@
-import { cartId, isGone, keepCart, unitsInCart } from "../api/cart";
+import { cartId, isGone, keepCart } from "../api/cart";
 import { Refusal } from "../api/errors";
 import { request, useRead } from "../api/requests";
 import { money } from "../format";
@@ -153,9 +153,4 @@ export function Coupon({ cart, reload }: { cart: Pick<CartRecord, "id" | "coupon
       {(fields) => <Field name="code" label="Cupom de desconto" autoComplete="off" error={fields.code} />}
     </Form>
   );
-}
-
-/** The link to the cart, in the header. */
-export function CartCount() {
-  return unitsInCart.value > 0 ? <span class="badge">{unitsInCart.value}<span class="hidden"> no carrinho</span></span> : null;
 }
