@@ -85,7 +85,7 @@ def create_app(
     answer_limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
     graphql_view.add_routes(app, answer_limits, anonymous_introspection=anonymous_introspection)
     app[STORE_KEY] = _offered_store(settings, store_resolver)
-    back_office.add_routes(app, store_resolver, app[STORE_KEY])
+    back_office.add_routes(app, settings, store_resolver, app[STORE_KEY])
     page.add_routes(app)
     authorization_metadata.add_routes(app, settings)
     host_checks.add_routes(app, settings, store_resolver)

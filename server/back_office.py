@@ -14,6 +14,8 @@ from typing import Any
 from aiohttp import hdrs, web
 
 from kernel.errors import TenantClosed, TenantNotFound
+from kernel.settings import Settings
+from server.domain_settings import shows_example_storefront
 from server.http.authentication import StoreResolver
 from server.http.html_pages import config_script, html_page, page_headers
 from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, OfferedStore, built_version
@@ -25,6 +27,7 @@ _BODY = '<div id="backoffice"><noscript>A administração da loja precisa de Jav
 
 def add_routes(
     app: web.Application,
+    settings: Settings,
     store_resolver: StoreResolver,
     offered_store: Callable[[web.Request], Awaitable[OfferedStore]],
 ) -> None:
@@ -32,12 +35,13 @@ def add_routes(
 
     async def page(request: web.Request) -> web.Response:
         host = request.headers.get(hdrs.HOST, "")
-        name, store = _TITLE, ""
+        name, store, has_shop = _TITLE, "", False
         if store_resolver.is_shared(host):
             store = (await offered_store(request)).id
         else:
             try:
-                name = (await store_resolver.resolve(host, None, public=True)).name
+                resolved = await store_resolver.resolve(host, None, public=True)
+                name, has_shop = resolved.name, shows_example_storefront(settings, resolved)
             except TenantNotFound as error:
                 raise web.HTTPNotFound from error
             except TenantClosed:
@@ -45,7 +49,7 @@ def add_routes(
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:
             return web.Response(status=503, text=NOT_BUILT)
-        config = {"store": store, "isShared": store_resolver.is_shared(host), "name": name}
+        config = {"store": store, "isShared": store_resolver.is_shared(host), "name": name, "hasShop": has_shop}
         nonce = token_urlsafe(16)
         return web.Response(
             text=render_page(version, nonce, config), content_type="text/html", headers=_page_headers(nonce)

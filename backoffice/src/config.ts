@@ -4,6 +4,8 @@ export interface Config {
   isShared: boolean;
   name: string;
   nonce: string;
+  // Whether the pages of the shop are at this address too.
+  hasShop: boolean;
 }
 
 const element = document.getElementById("config");

@@ -33,7 +33,8 @@ export function day(value: string | Date): string {
 
 // An amount as a person types it, in cents; NaN for anything else.
 export function readMoney(text: string): number {
-  const plain = text.replace(/[^\d.,-]/g, "");
+  const plain = text.replace(/R\$|[$€£\s]/g, "");
+  if (!/^-?[\d.,]*\d[\d.,]*$/.test(plain)) return Number.NaN;
   const decimal = Math.max(plain.lastIndexOf(","), plain.lastIndexOf("."));
   const hasDecimals = decimal >= 0 && plain.length - decimal <= 3;
   const whole = (hasDecimals ? plain.slice(0, decimal) : plain).replace(/[.,]/g, "");

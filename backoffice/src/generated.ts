@@ -74,6 +74,58 @@ export type AppMode =
   /** Test. */
   | 'test';
 
+/** What a bulk operation does. */
+export type BulkOperationKind =
+  /** It reads records. */
+  | 'query'
+  /** It writes records. */
+  | 'mutation';
+
+/** The state of a bulk operation. */
+export type BulkOperationState =
+  /** No worker has begun. */
+  | 'pending'
+  /** A worker executes it. */
+  | 'running'
+  /** It was cancelled and is about to stop. */
+  | 'cancelling'
+  /** The result can be loaded. */
+  | 'completed'
+  /** It stopped with an error. */
+  | 'failed'
+  /** It was cancelled. */
+  | 'cancelled';
+
+/** A combination of variants. `product_id` and `choices` are required on creation. */
+export type CombinationInput = {
+  /** The length of a packed unit, in millimetres; null for the product's. */
+  length_mm?: number | null | undefined;
+  /** The width of a packed unit, in millimetres; null for the product's. */
+  width_mm?: number | null | undefined;
+  /** The height of a packed unit, in millimetres; null for the product's. */
+  height_mm?: number | null | undefined;
+  /** The GTIN of 8, 12, 13 or 14 digits; null for the product's. */
+  gtin?: string | null | undefined;
+  /** What each unit adds to the price of shipping, in cents; null for the product's. */
+  shipping_freight_cents?: number | null | undefined;
+  /** The product; ignored on update. */
+  product_id?: string | number | null | undefined;
+  /** The chosen variants. */
+  choices?: Array<OptionChoiceInput> | null | undefined;
+  /** The combination's SKU, unique within the product. */
+  sku?: string | null | undefined;
+  /** The available stock; units reserved by open orders are added to get the stock on hand. */
+  stock?: number | null | undefined;
+  /** The amount added to the product's price besides those of its variants, in cents; may be negative. */
+  modifier_cents?: number | null | undefined;
+  /** The former name of `modifier_cents`, which wins. */
+  price_cents?: number | null | undefined;
+  /** The sort position. */
+  position?: number | null | undefined;
+  /** The image; null removes it. */
+  image?: ProductImageInput | null | undefined;
+};
+
 /** The type of a commission: a fixed amount or a percentage. */
 export type CommissionType =
   /** Absolute. */
@@ -170,6 +222,92 @@ export type LedgerEntryKind =
   | 'adjustment'
   /** Paid out to the vendor, or returned by a cancelled payout. */
   | 'payout';
+
+/** A file to upload. */
+export type MediaUploadInput = {
+  /** The name of the file. */
+  file_name: string;
+  /** The type of the content, such as `image/jpeg`. */
+  mime_type: string;
+  /** The size in bytes, at most 20 MiB. */
+  bytes: number;
+};
+
+/** The type of a price modifier: a fixed amount or a percentage. */
+export type ModifierType =
+  /** Absolute. */
+  | 'A'
+  /** Percentage. */
+  | 'P';
+
+/** A chosen variant of an option. */
+export type OptionChoiceInput = {
+  /** The option. */
+  option_id: string | number;
+  /** The variant. */
+  variant_id: string | number;
+};
+
+/** A product option. `name` is required on creation. */
+export type OptionInput = {
+  /** The name. */
+  name?: string | null | undefined;
+  /** The type code; `S` by default. */
+  type?: OptionType | null | undefined;
+  /** The product that owns the option; null for an option shared by several products. */
+  product_id?: string | number | null | undefined;
+  /** The products that share the option. */
+  product_ids?: Array<string | number> | null | undefined;
+  /** The vendor that owns a shared option. */
+  vendor_id?: string | number | null | undefined;
+  /** Whether the customer must choose a value. */
+  required?: boolean | null | undefined;
+  /** Whether the option is part of combinations; defaults to true if its type has variants. */
+  inventory?: boolean | null | undefined;
+  /** The status code. */
+  status?: SwitchStatus | null | undefined;
+  /** The sort position. */
+  position?: number | null | undefined;
+  /** The description shown to customers, as unsanitized HTML. */
+  description?: string | null | undefined;
+  /** The complete list of variants; omitted variants are deleted. */
+  variants?: Array<OptionVariantInput> | null | undefined;
+};
+
+/** The type of an option. */
+export type OptionType =
+  /** Selectbox. */
+  | 'S'
+  /** Radio. */
+  | 'R'
+  /** Checkbox. */
+  | 'C'
+  /** Input. */
+  | 'I'
+  /** Textarea. */
+  | 'T'
+  /** File. */
+  | 'F';
+
+/** A value of an option. `name` is required for a new value. */
+export type OptionVariantInput = {
+  /** The existing variant to keep; omitted, the variant is matched by name or created. */
+  id?: string | number | null | undefined;
+  /** The value. */
+  name?: string | null | undefined;
+  /** The price modifier: cents (`A`), or hundredths of a percent of the price (`P`). */
+  modifier?: number | null | undefined;
+  /** `A` absolute, `P` percentage. */
+  modifier_type?: ModifierType | null | undefined;
+  /** The sort position among the values. */
+  position?: number | null | undefined;
+  /** The image URL; empty removes the image. */
+  image_url?: string | null | undefined;
+  /** The alternative text of the image. */
+  image_alt?: string | null | undefined;
+  /** The image, in place of `image_url` and `image_alt`; null removes it. */
+  image?: ImageInput | null | undefined;
+};
 
 /** Filters a list of order records; all conditions must match. */
 export type OrderFilter = {
@@ -314,6 +452,16 @@ export type PointEntryKind =
   | 'returned'
   /** They were set by staff or an app. */
   | 'adjusted';
+
+/** An image of a product: a file of the store or a link, exactly one of them. */
+export type ProductImageInput = {
+  /** The media file. */
+  media_id?: string | number | null | undefined;
+  /** The URL of the image, http or https. */
+  url?: string | null | undefined;
+  /** The alternative text. */
+  alt?: string | null | undefined;
+};
 
 /** The status of a refund. */
 export type RefundState =
@@ -570,6 +718,41 @@ export type OfficeRedeliverMutationVariables = Exact<{
 
 export type OfficeRedeliverMutation = { event_delivery_redeliver: { id: string } };
 
+export type OfficeBulkOperationQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeBulkOperationQuery = { bulk_operation: { id: string, kind: BulkOperationKind, state: BulkOperationState, document: string, object_count: number, error_count: number, file_size: number, error_code: string, error_message: string, created_at: string, started_at: string | null, finished_at: string | null, expires_at: string | null, result: { url: string } | null } | null };
+
+export type OfficeBulkQueryMutationVariables = Exact<{
+  query: string;
+}>;
+
+
+export type OfficeBulkQueryMutation = { bulk_query_create: { id: string } };
+
+export type OfficeBulkUploadMutationVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeBulkUploadMutation = { bulk_upload_create: { id: string, url: string, max_bytes: number } };
+
+export type OfficeBulkMutationMutationVariables = Exact<{
+  mutation: string;
+  upload: string | number;
+  all_or_nothing: boolean;
+}>;
+
+
+export type OfficeBulkMutationMutation = { bulk_mutation_create: { id: string } };
+
+export type OfficeBulkCancelMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeBulkCancelMutation = { bulk_operation_cancel: { id: string } };
+
 export type OfficeCustomerQueryVariables = Exact<{
   id: string | number;
   orders: boolean;
@@ -719,6 +902,49 @@ export type OfficeStatusesQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type OfficeStatusesQuery = { status_page: { items: Array<{ id: string, letter: string, description: string, color: string, allowed_next: Array<string> }> } | null };
 
+export type MediaUploadCreateMutationVariables = Exact<{
+  input: MediaUploadInput;
+}>;
+
+
+export type MediaUploadCreateMutation = { media_upload_create: { media_id: string, url: string, headers: unknown } };
+
+export type MediaUploadCompleteMutationVariables = Exact<{
+  media_id: string | number;
+}>;
+
+
+export type MediaUploadCompleteMutation = { media_upload_complete: { id: string, url: string } };
+
+export type OfficeProductOptionsQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeProductOptionsQuery = { product: { id: string, currency: string, price_cents: number, options: Array<{ id: string, name: string, type: OptionType, inventory: boolean, status: SwitchStatus, variants: Array<{ id: string, name: string }> }>, combinations: Array<{ id: string, sku: string, modifier_cents: number, stock: number, pricing: { price_cents: number, base_cents: number } | null, choices: Array<{ option_id: string, option_name: string, variant_id: string, variant_name: string }> }> } | null };
+
+export type OfficeOptionCreateMutationVariables = Exact<{
+  input: OptionInput;
+}>;
+
+
+export type OfficeOptionCreateMutation = { option_create: { id: string } };
+
+export type OfficeCombinationsMutationVariables = Exact<{
+  product_id: string | number;
+  inputs: Array<CombinationInput> | CombinationInput;
+}>;
+
+
+export type OfficeCombinationsMutation = { combination_batch_create: Array<{ id: string }> };
+
+export type OfficeCombinationDeleteMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeCombinationDeleteMutation = { combination_delete: { id: string } };
+
 export type SignInMutationVariables = Exact<{
   identifier: string;
   password: string;
@@ -861,6 +1087,11 @@ export const OfficeEndpointDeleteDocument = new TypedDocumentString(` mutation O
 export const OfficeEndpointPingDocument = new TypedDocumentString(` mutation OfficeEndpointPing($id: ID!) { event_endpoint_ping(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeEndpointPingMutation, OfficeEndpointPingMutationVariables>;
 export const OfficeReplayDocument = new TypedDocumentString(` mutation OfficeReplay($id: ID!, $since: DateTime!, $until: DateTime) { event_endpoint_replay(id: $id, since: $since, until: $until) { replayed } } `) as unknown as TypedDocumentString<OfficeReplayMutation, OfficeReplayMutationVariables>;
 export const OfficeRedeliverDocument = new TypedDocumentString(` mutation OfficeRedeliver($id: ID!) { event_delivery_redeliver(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeRedeliverMutation, OfficeRedeliverMutationVariables>;
+export const OfficeBulkOperationDocument = new TypedDocumentString(` query OfficeBulkOperation($id: ID!) { bulk_operation(id: $id) { id kind state document object_count error_count file_size error_code error_message created_at started_at finished_at expires_at result { url } } } `) as unknown as TypedDocumentString<OfficeBulkOperationQuery, OfficeBulkOperationQueryVariables>;
+export const OfficeBulkQueryDocument = new TypedDocumentString(` mutation OfficeBulkQuery($query: String!) { bulk_query_create(query: $query) { id } } `) as unknown as TypedDocumentString<OfficeBulkQueryMutation, OfficeBulkQueryMutationVariables>;
+export const OfficeBulkUploadDocument = new TypedDocumentString(` mutation OfficeBulkUpload { bulk_upload_create { id url max_bytes } } `) as unknown as TypedDocumentString<OfficeBulkUploadMutation, OfficeBulkUploadMutationVariables>;
+export const OfficeBulkMutationDocument = new TypedDocumentString(` mutation OfficeBulkMutation($mutation: String!, $upload: ID!, $all_or_nothing: Boolean!) { bulk_mutation_create( mutation: $mutation upload: $upload all_or_nothing: $all_or_nothing ) { id } } `) as unknown as TypedDocumentString<OfficeBulkMutationMutation, OfficeBulkMutationMutationVariables>;
+export const OfficeBulkCancelDocument = new TypedDocumentString(` mutation OfficeBulkCancel($id: ID!) { bulk_operation_cancel(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeBulkCancelMutation, OfficeBulkCancelMutationVariables>;
 export const OfficeCustomerDocument = new TypedDocumentString(` query OfficeCustomer($id: ID!, $orders: Boolean!) { user(id: $id) { id points addresses { id name street number complement district city state zipcode country phone is_default_shipping is_default_billing } point_entries(first: 10) { id kind points balance reason order { id number } created_at } } order_page(filter: {customer_id: [$id]}, sort: CREATED_AT_DESC, per_page: 10) @include(if: $orders) { total items { id number status payment_status total_cents currency created_at } } } `) as unknown as TypedDocumentString<OfficeCustomerQuery, OfficeCustomerQueryVariables>;
 export const OfficePersonExportDocument = new TypedDocumentString(` query OfficePersonExport($id: ID, $email: String, $after: String) { user_export(id: $id, email: $email, after: $after) { data next } } `) as unknown as TypedDocumentString<OfficePersonExportQuery, OfficePersonExportQueryVariables>;
 export const OfficePointsDocument = new TypedDocumentString(` mutation OfficePoints($user_id: ID!, $points: Int!, $reason: String!) { points_adjust(user_id: $user_id, points: $points, reason: $reason) { id } } `) as unknown as TypedDocumentString<OfficePointsMutation, OfficePointsMutationVariables>;
@@ -879,6 +1110,12 @@ export const OfficeShipmentUpdateDocument = new TypedDocumentString(` mutation O
 export const OfficeBoardDocument = new TypedDocumentString(` query OfficeBoard($filter: OrderFilter, $page: Int!, $per_page: Int!) { order_page( filter: $filter sort: CREATED_AT_DESC page: $page per_page: $per_page ) { total items { id number status payment_status total_cents currency created_at customer { name } } } } `) as unknown as TypedDocumentString<OfficeBoardQuery, OfficeBoardQueryVariables>;
 export const OfficeSalesDocument = new TypedDocumentString(` query OfficeSales($period: SalesPeriod!) { sales_summary(period: $period) { orders total_cents parts { begins_at orders total_cents } } } `) as unknown as TypedDocumentString<OfficeSalesQuery, OfficeSalesQueryVariables>;
 export const OfficeStatusesDocument = new TypedDocumentString(` query OfficeStatuses { status_page(filter: {type: [O]}, per_page: 100, sort: POSITION_ASC) { items { id letter description color allowed_next } } } `) as unknown as TypedDocumentString<OfficeStatusesQuery, OfficeStatusesQueryVariables>;
+export const MediaUploadCreateDocument = new TypedDocumentString(` mutation MediaUploadCreate($input: MediaUploadInput!) { media_upload_create(input: $input) { media_id url headers } } `) as unknown as TypedDocumentString<MediaUploadCreateMutation, MediaUploadCreateMutationVariables>;
+export const MediaUploadCompleteDocument = new TypedDocumentString(` mutation MediaUploadComplete($media_id: ID!) { media_upload_complete(media_id: $media_id) { id url } } `) as unknown as TypedDocumentString<MediaUploadCompleteMutation, MediaUploadCompleteMutationVariables>;
+export const OfficeProductOptionsDocument = new TypedDocumentString(` query OfficeProductOptions($id: ID!) { product(id: $id) { id currency price_cents options { id name type inventory status variants { id name } } combinations { id sku modifier_cents stock pricing { price_cents base_cents } choices { option_id option_name variant_id variant_name } } } } `) as unknown as TypedDocumentString<OfficeProductOptionsQuery, OfficeProductOptionsQueryVariables>;
+export const OfficeOptionCreateDocument = new TypedDocumentString(` mutation OfficeOptionCreate($input: OptionInput!) { option_create(input: $input) { id } } `) as unknown as TypedDocumentString<OfficeOptionCreateMutation, OfficeOptionCreateMutationVariables>;
+export const OfficeCombinationsDocument = new TypedDocumentString(` mutation OfficeCombinations($product_id: ID!, $inputs: [CombinationInput!]!) { combination_batch_create(product_id: $product_id, inputs: $inputs) { id } } `) as unknown as TypedDocumentString<OfficeCombinationsMutation, OfficeCombinationsMutationVariables>;
+export const OfficeCombinationDeleteDocument = new TypedDocumentString(` mutation OfficeCombinationDelete($id: ID!) { combination_delete(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeCombinationDeleteMutation, OfficeCombinationDeleteMutationVariables>;
 export const SignInDocument = new TypedDocumentString(` mutation SignIn($identifier: String!, $password: String!) { sign_in(identifier: $identifier, password: $password) { refresh_token requires_2fa temp_token } } `) as unknown as TypedDocumentString<SignInMutation, SignInMutationVariables>;
 export const SignInVerifyDocument = new TypedDocumentString(` mutation SignInVerify($temp_token: String!, $code: String!) { sign_in_verify(temp_token: $temp_token, code: $code) { refresh_token } } `) as unknown as TypedDocumentString<SignInVerifyMutation, SignInVerifyMutationVariables>;
 export const SessionDocument = new TypedDocumentString(` query Session { me { id name email role is_owner vendor { id name } } store { id name currency status maintenance_message browser_idle_minutes time_zone logo { url(size: W128) alt } } permissions { privileges queries mutations refused_fields } } `) as unknown as TypedDocumentString<SessionQuery, SessionQueryVariables>;

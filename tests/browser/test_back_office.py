@@ -37,6 +37,10 @@ async def test_an_administrator_changes_a_price(clerk: Clerk) -> None:
     await clerk.page.wait_for("document.querySelector(\"[name='input.price_cents']\")?.value.length > 0")
     await clerk.check("product")
     await clerk.fill("input.price_cents", "1.234,56")
+    await clerk.press("Entrega e códigos")
+    await clerk.page.wait_for(
+        "getComputedStyle(document.querySelector(\"[name='input.gtin']\")).visibility === 'visible'"
+    )
     await clerk.fill("input.gtin", "123")
     await clerk.press("Salvar")
     await clerk.page.wait_for("document.querySelector(\"[name='input.gtin']\").getAttribute('aria-invalid') === 'true'")

@@ -55,7 +55,7 @@ function listVariables(entity: Entity, params: GetListParams): Values {
 }
 
 // A filter that takes several values takes one of a form too; an empty text is none.
-function filterValues(entity: Entity, values: Values = {}): Values {
+export function filterValues(entity: Entity, values: Values = {}): Values {
   const given = Object.entries(typedValues(entity.filters, values)).filter(([, value]) => value !== "" && value !== null && value !== undefined && !(Array.isArray(value) && !value.length));
   return Object.fromEntries(
     given.flatMap(([name, value]) => {

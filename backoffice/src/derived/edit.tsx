@@ -24,12 +24,13 @@ export default function DerivedEdit() {
   return <EntityEdit key={`${name}/${id}`} entity={useEntity(name)} />;
 }
 
-// What a page made by hand shows of the record, which is in react-admin's context: actions, what is above the form and beside it; and the
+// What a page made by hand shows of the record, which is in react-admin's context: actions, what is above the form, beside and below it; and the
 // actions, lists and fields that aren't derived because of that.
 export interface Parts {
   actions?: ReactNode;
   top?: ReactNode;
   aside?: ReactNode;
+  below?: ReactNode;
   byHand?: { actions?: readonly string[]; lists?: readonly string[]; fields?: readonly string[] };
 }
 
@@ -91,7 +92,7 @@ function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
   );
 }
 
-function Record({ entity, isEditable = false, actions, top, aside, byHand = {} }: { entity: Entity; isEditable?: boolean } & Parts) {
+function Record({ entity, isEditable = false, actions, top, aside, below, byHand = {} }: { entity: Entity; isEditable?: boolean } & Parts) {
   const record = useRecordContext<RaRecord & Values>();
   if (!record) return null;
   const label = entity.label === "id" ? "" : String(record[entity.label] ?? "");
@@ -105,6 +106,7 @@ function Record({ entity, isEditable = false, actions, top, aside, byHand = {} }
           <Facts entity={entity} record={record} isEditable={isEditable} without={byHand.fields ?? []} />
         </Box>
       </Box>
+      {below}
       <RelatedLists entity={entity} record={record} without={byHand.lists ?? []} />
     </Page>
   );

@@ -1,8 +1,15 @@
 // The form of any entity, for a new record and for one that is there.
+import ExpandMore from "@mui/icons-material/ExpandMore";
+import Accordion from "@mui/material/Accordion";
+import AccordionDetails from "@mui/material/AccordionDetails";
+import AccordionSummary from "@mui/material/AccordionSummary";
 import Box from "@mui/material/Box";
 import { Form, useNotify, useTranslate } from "ra-core";
 import { DeleteButton, SaveButton, Toolbar } from "ra-ui-materialui";
+import { useEffect, useState } from "react";
+import { useFormState } from "react-hook-form";
 import { mayAct } from "../data/permissions";
+import { ORDER } from "../entities/order";
 import type { Entity, Field, Write } from "../entities/types";
 import { ServerError } from "../graphql/errors";
 import { FieldInput, isLong } from "./input";
@@ -19,17 +26,49 @@ const GRID = {
 
 export function EntityForm({ entity, write, isNew = false }: { entity: Entity; write: Write; isNew?: boolean }) {
   const fields = [...(isNew ? write.extra : []), ...write.fields.toSorted((one, other) => weight(one) - weight(other))];
+  const groups = grouped(fields, ORDER[entity.name]?.groups ?? []);
   return (
     <Form warnWhenUnsavedChanges sanitizeEmptyValues={false}>
-      <Box sx={GRID}>
-        {fields.map((field) => (
-          <Box key={field.name} sx={isWide(field) ? { gridColumn: "1 / -1" } : {}}>
-            <FieldInput field={{ ...field, of: entity.type }} source={`input.${field.name}`} />
-          </Box>
-        ))}
-      </Box>
+      {groups.map(([name, members]) => (name ? <Group key={name} name={name} entity={entity} fields={members} /> : <Inputs key={name} entity={entity} fields={members} />))}
       <FormToolbar entity={entity} isNew={isNew} />
     </Form>
+  );
+}
+
+function grouped(fields: readonly Field[], groups: NonNullable<(typeof ORDER)[string]["groups"]>): [name: string, fields: Field[]][] {
+  if (!groups.length) return [["", [...fields]]];
+  const named = groups.map(([name, names]): [string, Field[]] => [name, names.flatMap((each) => fields.find((field) => field.name === each) ?? [])]);
+  const others = fields.filter((field) => !groups.some(([, names]) => names.includes(field.name)));
+  return others.length ? [...named, ["other", others]] : named;
+}
+
+function Inputs({ entity, fields }: { entity: Entity; fields: readonly Field[] }) {
+  return (
+    <Box sx={GRID}>
+      {fields.map((field) => (
+        <Box key={field.name} sx={isWide(field) ? { gridColumn: "1 / -1" } : {}}>
+          <FieldInput field={{ ...field, of: entity.type }} source={`input.${field.name}`} />
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+// A group is closed until it is opened, or one of its fields is refused.
+function Group({ name, entity, fields }: { name: string; entity: Entity; fields: readonly Field[] }) {
+  const translate = useTranslate();
+  const [isOpen, setOpen] = useState(false);
+  const { errors } = useFormState();
+  const refused = Object.keys((errors.input as object | undefined) ?? {});
+  const isRefused = fields.some((field) => refused.includes(field.name));
+  useEffect(() => {
+    if (isRefused) setOpen(true);
+  }, [isRefused]);
+  return (
+    <Accordion expanded={isOpen} onChange={(_, expanded) => setOpen(expanded)} disableGutters square elevation={0} slotProps={{ heading: { component: "h2" } }} sx={{ borderTop: "1px solid", borderColor: "divider" }}>
+      <AccordionSummary id={`group-${name}`} aria-controls={`group-${name}-fields`} expandIcon={<ExpandMore />}>{translate(`group.${name}`)}</AccordionSummary>
+      <AccordionDetails sx={{ p: 0 }}><Inputs entity={entity} fields={fields} /></AccordionDetails>
+    </Accordion>
   );
 }
 

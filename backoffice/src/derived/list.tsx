@@ -4,7 +4,7 @@ import Button from "@mui/material/Button";
 import useMediaQuery from "@mui/material/useMediaQuery";
 import { type RaRecord, useResourceContext, useTranslate } from "ra-core";
 import { DataTable, FilterButton, List, Pagination, SimpleList, TopToolbar } from "ra-ui-materialui";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { Link } from "react-router-dom";
 import { mayAct } from "../data/permissions";
 import { columnsOf, sortOf } from "../data/provider";
@@ -14,9 +14,12 @@ import { ORDER } from "../entities/order";
 import type { Entity, Field } from "../entities/types";
 import { entityName, fieldName } from "../texts";
 import { Page } from "../shell/page";
+import { BulkActions, hasBulkActions } from "./bulk-actions";
 import { filterInputs } from "./filters";
-import { SelectedRecords, SelectRecord } from "./selection";
+import { SelectAll, SelectedRecords, SelectRecord } from "./selection";
 import { Value } from "./value";
+
+const BulkButtons = lazy(() => import("../pages/bulk/buttons"));
 
 export default function DerivedList() {
   const name = useResourceContext() ?? "";
@@ -28,14 +31,15 @@ interface Props {
   // What stands beside the title, and above the table.
   actions?: ReactNode;
   children?: ReactNode;
-  // What is done with all records that are chosen.
+  // What else is done with all records that are chosen.
   bulkActions?: ReactNode;
 }
 
 export function EntityList({ entity, actions, children, bulkActions }: Props) {
   const isNarrow = useMediaQuery("(max-width: 700px)");
   const columns = columnsOf(entity);
-  const isSelectable = bulkActions !== undefined;
+  const hasActions = hasBulkActions(entity);
+  const isSelectable = hasActions || bulkActions !== undefined;
   return (
     <Page title={entityName(entity.name)} actions={actions}>
       {children}
@@ -50,7 +54,7 @@ export function EntityList({ entity, actions, children, bulkActions }: Props) {
         queryOptions={{ meta: { columns: true } }}
         empty={false}
       >
-        {bulkActions && <SelectedRecords>{bulkActions}</SelectedRecords>}
+        {isSelectable && <SelectedRecords>{bulkActions}{hasActions && <BulkActions entity={entity} />}</SelectedRecords>}
         {isNarrow ? <Cards entity={entity} columns={columns} isSelectable={isSelectable} /> : <Table entity={entity} columns={columns} isSelectable={isSelectable} />}
       </List>
     </Page>
@@ -68,6 +72,7 @@ function Actions({ entity }: { entity: Entity }) {
   return (
     <TopToolbar>
       {entity.filters.length > 0 && <FilterButton />}
+      <Suspense><BulkButtons entity={entity} /></Suspense>
       {mayAct("create", entity.name) && <Button component={Link} to={`/${entity.name}/create`} size="small" startIcon={<Add />}>{translate("ra.action.create")}</Button>}
     </TopToolbar>
   );
@@ -80,10 +85,9 @@ interface RowsProps {
 }
 
 function Table({ entity, columns, isSelectable }: RowsProps) {
-  const translate = useTranslate();
   return (
     <DataTable bulkActionButtons={false} rowClick="edit" size="small">
-      {isSelectable && <DataTable.Col source="id" label={translate("list.select")} disableSort render={(record: RaRecord) => <SelectRecord record={record} label={String(record[entity.label])} />} />}
+      {isSelectable && <DataTable.Col source="id" label={<SelectAll />} disableSort render={(record: RaRecord) => <SelectRecord record={record} label={String(record[entity.label])} />} />}
       {columns.map((field) => {
         const sort = sortOf(entity, field.name);
         const isNumber = field.kind === "integer" || field.kind === "number";

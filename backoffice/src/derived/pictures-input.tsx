@@ -11,7 +11,7 @@ import IconButton from "@mui/material/IconButton";
 import TextField from "@mui/material/TextField";
 import { useInput, useTranslate } from "ra-core";
 import { type DragEvent, useRef, useState } from "react";
-import { upload } from "../graphql/client";
+import { uploadMedia } from "../data/uploads";
 import { Picture } from "./value";
 
 interface Image {
@@ -26,70 +26,128 @@ interface Props {
   isList: boolean;
 }
 
-const UPLOAD = "mutation Upload($file: Upload!) { media: media_upload(file: $file) { id url } }";
+const SIZE = 128;
 
-async function uploaded(file: File): Promise<Image> {
-  const { media } = await upload<{ media: { id: string; url: string } }>(UPLOAD, "file", file);
-  return { media_id: media.id, url: media.url, alt: "" };
+// Sends several files at a time; `share` is how much of all of them was sent, while they are.
+function useUploads(add: (images: Image[]) => void) {
+  const [share, setShare] = useState<number | null>(null);
+  const [problem, setProblem] = useState("");
+  const send = async (files: readonly File[]) => {
+    const sent = files.map(() => 0);
+    const progress = (index: number) => (part: number) => {
+      sent[index] = part;
+      setShare(sent.reduce((sum, each) => sum + each, 0) / files.length);
+    };
+    setShare(0);
+    setProblem("");
+    const results = await Promise.allSettled(files.map((file, index) => uploadMedia(file, progress(index))));
+    // Those that arrived stay, in the order in which they were chosen.
+    add(results.flatMap((result) => (result.status === "fulfilled" ? [{ media_id: result.value.id, url: result.value.url, alt: "" }] : [])));
+    const refusals = results.flatMap((result, index) => (result.status === "rejected" ? [`${files[index]?.name ?? ""}: ${(result.reason as Error).message}`] : []));
+    setProblem(refusals.join(" "));
+    setShare(null);
+  };
+  return { share, problem, send };
 }
 
 export function PicturesInput({ source, label, isList }: Props) {
   const translate = useTranslate();
   const { field, fieldState } = useInput<Image | Image[] | null>({ source });
-  const [pending, setPending] = useState(0);
-  const [problem, setProblem] = useState("");
-  const chooser = useRef<HTMLInputElement>(null);
   const images: Image[] = Array.isArray(field.value) ? field.value : field.value ? [field.value] : [];
-
+  // What was changed while files were sent counts too.
+  const latest = useRef(images);
+  latest.current = images;
   const set = (changed: Image[]) => field.onChange(isList ? changed : (changed.at(-1) ?? null));
-  const add = async (files: Iterable<File>) => {
+  const { share, problem, send } = useUploads((added) => added.length && set([...latest.current, ...added]));
+  const [dragged, setDragged] = useState<number | null>(null);
+  const [isOver, setOver] = useState(false);
+
+  const add = (files: Iterable<File>) => {
     const chosen = [...files].slice(0, isList ? undefined : 1);
-    setPending(chosen.length);
-    setProblem("");
-    try {
-      set([...images, ...(await Promise.all(chosen.map(uploaded)))]);
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    } finally {
-      setPending(0);
-    }
+    if (chosen.length) void send(chosen);
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
-    void add(event.dataTransfer.files);
+    setOver(false);
+    add(event.dataTransfer.files);
+  };
+  const over = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(dragged === null);
   };
   const move = (from: number, to: number) => {
     const changed = [...images];
     changed.splice(to, 0, ...changed.splice(from, 1));
     set(changed);
   };
-  const describe = (index: number, alt: string) => set(images.map((image, each) => (each === index ? { ...image, alt } : image)));
+  const dropOn = (index: number) => {
+    if (dragged !== null) move(dragged, index);
+    setDragged(null);
+  };
 
   return (
-    <Box component="fieldset" onDrop={drop} onDragOver={(event) => event.preventDefault()} sx={{ border: "1px solid", borderColor: "divider", borderRadius: 2, p: 2, m: 0, mb: 2, width: "100%", minWidth: 0 }}>
+    <Box component="fieldset" data-pictures onDrop={drop} onDragOver={over} onDragLeave={() => setOver(false)} sx={{ border: isOver ? "2px dashed" : "1px solid", borderColor: isOver ? "primary.main" : "divider", borderRadius: 2, p: 2, m: 0, mb: 2, width: "100%", minWidth: 0 }}>
       <Box component="legend" sx={{ px: 0.5, fontSize: "0.85rem", color: "text.secondary" }}>{label}</Box>
       {(problem || fieldState.error) && <Alert severity="error" sx={{ mb: 1 }}>{problem || fieldState.error?.message}</Alert>}
-      <Box sx={{ display: "flex", flexWrap: "wrap", gap: 2 }}>
+      {images.length > 1 && <Box sx={{ fontSize: "0.85rem", color: "text.secondary", mb: 1, display: { xs: "none", md: "block" } }}>{translate("form.drag")}</Box>}
+      <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: `repeat(auto-fill, minmax(min(${SIZE}px, 100%), 1fr))`, maxWidth: "100%" }}>
         {images.map((image, index) => (
-          <Box key={image.media_id ?? image.url ?? index} sx={{ width: 148 }}>
-            <Picture url={image.url ?? ""} alt={image.alt ?? ""} size={148} />
-            <Box sx={{ display: "flex", justifyContent: "space-between" }}>
-              <IconButton disabled={index === 0} onClick={() => move(index, index - 1)} aria-label={translate("ra.action.move_up")}><ArrowBack fontSize="small" /></IconButton>
-              <IconButton onClick={() => set(images.filter((_, each) => each !== index))} aria-label={translate("ra.action.remove")}><Delete fontSize="small" /></IconButton>
-              <IconButton disabled={index === images.length - 1} onClick={() => move(index, index + 1)} aria-label={translate("ra.action.move_down")}><ArrowForward fontSize="small" /></IconButton>
-            </Box>
-            <TextField value={image.alt ?? ""} onChange={(event) => describe(index, event.target.value)} label={translate("form.alt")} fullWidth />
-          </Box>
+          <OnePicture
+            key={image.media_id ?? image.url ?? index} image={image} index={index} count={images.length} isDragged={dragged === index}
+            onDrag={setDragged} onDrop={dropOn} onMove={move}
+            onRemove={() => set(images.filter((_, each) => each !== index))}
+            onDescribe={(alt) => set(images.map((each, position) => (position === index ? { ...each, alt } : each)))}
+          />
         ))}
-        <ButtonBase
-          onClick={() => chooser.current?.click()}
-          sx={{ width: 148, height: 148, border: "2px dashed", borderColor: "divider", borderRadius: 2, flexDirection: "column", gap: 1, p: 1, textAlign: "center", color: "text.secondary", fontSize: "0.8rem" }}
-        >
-          {pending ? <CircularProgress size={28} aria-label={translate("app.loading")} /> : <AddPhoto />}
-          {translate(isList ? "ra.input.image.upload_several" : "ra.input.image.upload_single")}
-        </ButtonBase>
-        <input ref={chooser} type="file" accept="image/*" multiple={isList} hidden aria-label={label} onChange={(event) => void add(event.target.files ?? [])} />
+        <Chooser label={label} isList={isList} share={share} onChoose={add} />
       </Box>
+    </Box>
+  );
+}
+
+interface PictureProps {
+  image: Image;
+  index: number;
+  count: number;
+  isDragged: boolean;
+  onDrag: (index: number | null) => void;
+  onDrop: (index: number) => void;
+  onMove: (from: number, to: number) => void;
+  onRemove: () => void;
+  onDescribe: (alt: string) => void;
+}
+
+function OnePicture({ image, index, count, isDragged, onDrag, onDrop, onMove, onRemove, onDescribe }: PictureProps) {
+  const translate = useTranslate();
+  return (
+    <Box role="group" aria-label={`${index + 1}. ${image.alt ?? ""}`} data-picture={index} onDrop={() => onDrop(index)} sx={{ minWidth: 0, opacity: isDragged ? 0.5 : 1 }}>
+      <Box draggable={count > 1} onDragStart={() => onDrag(index)} onDragEnd={() => onDrag(null)} sx={{ width: SIZE, maxWidth: "100%", cursor: count > 1 ? "grab" : "default" }}>
+        <Picture url={image.url ?? ""} alt={image.alt ?? ""} size={SIZE} />
+      </Box>
+      <Box sx={{ display: "flex", justifyContent: "space-between", maxWidth: SIZE }}>
+        <IconButton disabled={index === 0} onClick={() => onMove(index, index - 1)} aria-label={translate("ra.action.move_up")}><ArrowBack fontSize="small" /></IconButton>
+        <IconButton onClick={onRemove} aria-label={translate("ra.action.remove")}><Delete fontSize="small" /></IconButton>
+        <IconButton disabled={index === count - 1} onClick={() => onMove(index, index + 1)} aria-label={translate("ra.action.move_down")}><ArrowForward fontSize="small" /></IconButton>
+      </Box>
+      <TextField value={image.alt ?? ""} onChange={(event) => onDescribe(event.target.value)} label={translate("form.alt")} fullWidth />
+    </Box>
+  );
+}
+
+function Chooser({ label, isList, share, onChoose }: { label: string; isList: boolean; share: number | null; onChoose: (files: Iterable<File>) => void }) {
+  const translate = useTranslate();
+  const input = useRef<HTMLInputElement>(null);
+  const percent = Math.round((share ?? 0) * 100);
+  return (
+    <Box>
+      <ButtonBase
+        onClick={() => input.current?.click()}
+        sx={{ width: SIZE, height: SIZE, maxWidth: "100%", border: "2px dashed", borderColor: "divider", borderRadius: 2, flexDirection: "column", gap: 1, p: 1, textAlign: "center", color: "text.secondary", fontSize: "0.8rem" }}
+      >
+        {share === null ? <AddPhoto /> : <CircularProgress size={28} {...(percent > 0 && percent < 100 ? { variant: "determinate", value: percent } : {})} aria-label={translate("app.loading")} />}
+        <span role="status">{share === null ? translate(isList ? "ra.input.image.upload_several" : "ra.input.image.upload_single") : translate("form.progress", { percent })}</span>
+      </ButtonBase>
+      <input ref={input} type="file" accept="image/*" multiple={isList} hidden aria-label={label} onChange={(event) => onChoose(event.target.files ?? [])} />
     </Box>
   );
 }

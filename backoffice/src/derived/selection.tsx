@@ -17,6 +17,21 @@ export function SelectRecord({ record, label }: { record: RaRecord; label: strin
   );
 }
 
+// All records of the page that is shown.
+export function SelectAll() {
+  const translate = useTranslate();
+  const { data = [], selectedIds, onSelect } = useListContext<RaRecord>();
+  const ids = data.map(({ id }) => id);
+  const chosen = ids.filter((id) => selectedIds.includes(id)).length;
+  const toggle = () => onSelect(chosen === ids.length ? selectedIds.filter((id) => !ids.includes(id)) : [...new Set([...selectedIds, ...ids])]);
+  return (
+    <Checkbox
+      size="small" checked={ids.length > 0 && chosen === ids.length} indeterminate={chosen > 0 && chosen < ids.length} onChange={toggle}
+      slotProps={{ input: { "aria-label": translate("ra.action.select_all") } }}
+    />
+  );
+}
+
 export function SelectedRecords({ children }: { children: ReactNode }) {
   const translate = useTranslate();
   const { selectedIds, onUnselectItems } = useListContext();

@@ -4,12 +4,23 @@ export interface Order {
   columns?: readonly string[];
   filters?: readonly string[];
   sort?: readonly [name: string, direction: "ASC" | "DESC"];
+  // The groups of a form after the fields that are always shown, by the key of their name; what no group names is one more.
+  groups?: readonly (readonly [name: string, fields: readonly string[]])[];
   // The lists of other entities that a record's page shows open.
   related?: readonly string[];
 }
 
 export const ORDER: Readonly<Record<string, Order>> = {
-  product: { columns: ["main_image", "name", "sku", "price_cents", "stock", "status", "category"], filters: ["search", "status", "below_category_id"], related: ["combination"] },
+  product: {
+    columns: ["main_image", "name", "sku", "price_cents", "stock", "status", "category"],
+    filters: ["search", "status", "below_category_id"],
+    groups: [
+      ["", ["name", "price_cents", "compare_at_cents", "sku", "status", "stock", "tracking", "category_id", "category_ids", "vendor_id", "short_description", "description", "images"]],
+      ["delivery", ["weight_grams", "length_mm", "width_mm", "height_mm", "shipping_freight_cents", "free_shipping", "is_edp", "unlimited_download", "gtin", "ncm", "tax_ids"]],
+      ["purchase", ["min_quantity", "max_quantity", "quantity_step", "quantity_choices", "available_since", "low_stock_limit", "out_of_stock_action", "zero_price_action"]],
+      ["search_engines", ["slug", "page_title", "meta_keywords", "meta_description"]],
+    ],
+  },
   collection: { columns: ["image", "name", "slug", "product_count", "position", "status"], filters: ["search", "status"] },
   category: { columns: ["name", "parent", "product_count", "position", "status"] },
   combination: { columns: ["product", "sku", "price_cents", "stock", "choices"] },

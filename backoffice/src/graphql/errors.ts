@@ -14,6 +14,8 @@ export class ServerError extends Error {
     readonly status: number,
     readonly fields: Readonly<Record<string, string>> = {},
     readonly details: Readonly<Record<string, unknown>> = {},
+    // The response key of the root field that was refused, where several were asked for.
+    readonly root = "",
   ) {
     super(message);
   }
@@ -28,7 +30,7 @@ export function toServerError(body: GraphQLErrorBody): ServerError {
   const reason = typeof details.reason === "string" ? details.reason : "";
   const message = errorText(reason || code, body.message);
   const texts = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, errorText(text, text)]));
-  return new ServerError(code, message, STATUS[code] ?? 422, texts, details);
+  return new ServerError(code, message, STATUS[code] ?? 422, texts, details, String(body.path?.[0] ?? ""));
 }
 
 function isTexts(value: unknown): value is Record<string, string> {

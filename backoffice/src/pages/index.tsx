@@ -10,6 +10,8 @@ interface EntityPages {
 
 export const PAGES: Readonly<Record<string, EntityPages>> = {
   order: { list: lazy(() => import("./orders/list")), edit: lazy(() => import("./orders/page")) },
+  product: { edit: lazy(() => import("./products/page")) },
+  bulk_operation: { edit: lazy(() => import("./bulk/operation")) },
   setting: { list: lazy(() => import("./settings/page")) },
   installed_app: { list: lazy(() => import("./apps/list")), edit: lazy(() => import("./apps/page")) },
   vendor: { edit: lazy(() => import("./vendors/page")) },
@@ -17,12 +19,14 @@ export const PAGES: Readonly<Record<string, EntityPages>> = {
 };
 
 const Sessions = lazy(() => import("./sessions/page"));
+const ImportPage = lazy(() => import("./bulk/import"));
 const Feed = lazy(() => import("./apps/feed"));
 
 // Pages that belong to no entity.
 export const ROUTES: ReactNode = (
   <>
     <Route path="/sessions" element={<Sessions />} />
+    <Route path="/import/:entity" element={<ImportPage />} />
     <Route path="/events" element={<Feed />} />
   </>
 );

@@ -1,15 +1,19 @@
 // The texts of the pages made by hand.
 import type { Texts } from "../texts/app";
 import { APPS } from "./apps/texts";
+import { BULK } from "./bulk/texts";
 import { CUSTOMERS } from "./customers/texts";
 import { ORDERS } from "./orders/texts";
+import { PRODUCTS } from "./products/texts";
 import { SETTINGS } from "./settings/texts";
 import { VENDORS } from "./vendors/texts";
 
 export const PAGES: Texts = {
   ...APPS,
+  ...BULK,
   ...CUSTOMERS,
   ...ORDERS,
+  ...PRODUCTS,
   ...SETTINGS,
   ...VENDORS,
   "home.sales": ["Vendas", "Sales"],

@@ -18,7 +18,7 @@ export function Page({ title, actions, children }: Props) {
   return (
     <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: "minmax(0, 1fr)" }}>
       <Box sx={{ display: "flex", flexWrap: "wrap", gap: 1, alignItems: "center", minHeight: 44 }}>
-        <Typography variant="h1" sx={{ flex: 1 }}>{title}</Typography>
+        <Typography variant="h1" sx={{ flex: "1 1 16rem", overflowWrap: "anywhere" }}>{title}</Typography>
         {actions}
       </Box>
       {children}

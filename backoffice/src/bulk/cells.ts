@@ -1,0 +1,75 @@
+// The values of a record as cells of a CSV file, and back. Amounts are decimal, several values are separated by `|`, objects are JSON; a
+// spreadsheet of the user's language reads and writes the numbers.
+import type { Values } from "../data/values";
+import type { Choice, Field } from "../entities/types";
+import { readMoney } from "../format";
+import { locale, memberName } from "../texts";
+
+export class CellError extends Error {}
+
+const SEPARATOR = "|";
+const YES = ["1", "true", "sim", "s", "yes", "y"];
+const NO = ["0", "false", "não", "nao", "n", "no"];
+// A spreadsheet takes a text that begins so for a formula.
+const FORMULA = /^[=+\-@\t\r]/;
+
+const isMoney = (field: Field) => field.name.endsWith("_cents");
+const isNumber = (field: Field) => field.kind === "integer" || field.kind === "number";
+
+export function columnName(field: Field): string {
+  return field.name.replace(/_cents$/, "");
+}
+
+export function toCell(field: Field, value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (field.kind === "object" || field.kind === "json") return JSON.stringify(value);
+  if (Array.isArray(value)) return value.map((each) => toCell({ ...field, isList: false }, each)).join(SEPARATOR);
+  if (isMoney(field)) return decimal((Number(value) / 100).toFixed(2));
+  if (isNumber(field)) return decimal(String(value));
+  if (typeof value === "boolean") return value ? "1" : "0";
+  // A related record that is shown only.
+  if (typeof value === "object") return toText(String((value as Values)[field.label ?? "id"] ?? ""));
+  return toText(String(value));
+}
+
+const decimal = (text: string) => (locale() === "pt-BR" ? text.replace(".", ",") : text);
+const toText = (text: string) => (FORMULA.test(text) ? `'${text}` : text);
+
+// Undefined for an empty cell, which leaves the value as it is.
+export function fromCell(field: Field, cell: string, choices: readonly Choice[] = []): unknown {
+  const text = cell.trim();
+  if (!text) return undefined;
+  if (field.kind === "object" || field.kind === "json") return json(text);
+  if (field.isList) return text.split(SEPARATOR).map((each) => fromCell({ ...field, isList: false }, each, choices)).filter((each) => each !== undefined);
+  if (isMoney(field)) return checked(readMoney(text), "import.amount");
+  if (isNumber(field)) return checked(field.kind === "integer" && !/^-?\d+$/.test(text) ? Number.NaN : Number(text.replace(",", ".")), "import.number");
+  if (field.kind === "boolean") return flag(text);
+  if (field.kind === "enum") return member(text, choices);
+  return /^'[=+\-@\t\r]/.test(text) ? text.slice(1) : field.kind === "text" ? cell : text;
+}
+
+function checked(value: number, problem: string): number {
+  if (Number.isNaN(value)) throw new CellError(problem);
+  return value;
+}
+
+function flag(text: string): boolean {
+  const lower = text.toLowerCase();
+  if (YES.includes(lower)) return true;
+  if (NO.includes(lower)) return false;
+  throw new CellError("import.flag");
+}
+
+function member(text: string, choices: readonly Choice[]): string {
+  const found = choices.find(({ id, name }) => [id, name, memberName(name)].some((each) => each.toLowerCase() === text.toLowerCase()));
+  if (!found) throw new CellError("import.choice");
+  return found.id;
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new CellError("import.json", { cause: error });
+  }
+}

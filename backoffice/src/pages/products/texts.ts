@@ -1,0 +1,32 @@
+// The texts of the page of a product.
+import type { Texts } from "../../texts/app";
+
+export const PRODUCTS: Texts = {
+  "product.preview": ["Ver na loja", "Show in the shop"],
+  "product.price": ["Preço na loja", "Price in the shop"],
+  "product.base_price": ["Sem promoções", "Before promotions"],
+  "product.now": ["Com promoções", "After promotions"],
+  "product.one": ["Uma unidade", "One unit"],
+  "product.range": ["De – até", "From – to"],
+  "product.promotions": ["Promoções", "Promotions"],
+  "product.no_promotions": ["Nenhuma promoção muda o preço agora.", "No promotion changes the price now."],
+  "product.stock": ["Estoque", "Stock"],
+  "product.available": ["Disponível", "Available"],
+  "product.reserved": ["Reservado", "Reserved"],
+  "product.on_hand": ["Em mãos", "On hand"],
+  "product.options": ["Opções", "Options"],
+  "product.no_options": ["Sem opções: o produto é vendido como é.", "No options: the product is sold as it is."],
+  "product.new_option": ["Nova opção", "New option"],
+  "product.option_name": ["Nome (por exemplo Tamanho)", "Name (for example Size)"],
+  "product.option_values": ["Valores (por exemplo P, M, G)", "Values (for example S, M, L)"],
+  "product.values_help": ["Separe com vírgulas.", "Separate them with commas."],
+  "product.combinations": ["Combinações", "Combinations"],
+  "product.generate": ["Criar as que faltam (%{smart_count})", "Create the missing ones (%{smart_count})"],
+  "product.no_combinations": ["Crie as combinações para dar a cada uma preço, SKU e estoque próprios.", "Create the combinations to give each its own price, SKU and stock."],
+  "product.modifier": ["Acréscimo", "Added price"],
+  "product.save_combinations": ["Salvar as combinações (%{smart_count})", "Save the combinations (%{smart_count})"],
+  "product.combination_edit": ["Abrir a combinação %{name}", "Open combination %{name}"],
+  "product.combination_delete": ["Excluir a combinação %{name}", "Delete combination %{name}"],
+  "product.not_saved": ["%{smart_count} linha não foi salva. |||| %{smart_count} linhas não foram salvas.", "%{smart_count} row was not saved. |||| %{smart_count} rows were not saved."],
+  "product.number_invalid": ["Informe um número inteiro", "Enter a whole number"],
+};

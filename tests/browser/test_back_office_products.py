@@ -1,0 +1,163 @@
+"""The page of a product in the back office: pictures, options and combinations, price, stock and the shop's page of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel.scope import active_scope
+from kernel.settings import Settings
+from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
+from tests.harness.http import HttpClient, ServeApplication
+from tests.harness.records import PASSWORD, add_user
+from tests.harness.scopes import system_scope, value
+
+pytestmark = OFFICE_MARKS
+CLERK = ("view_products", "manage_products", "view_catalog", "manage_catalog", "view_content")
+# A picture of one colour, dropped as a file.
+_DROP = """
+    new Promise(resolve => {
+        const canvas = Object.assign(document.createElement('canvas'), {width: 300, height: 300});
+        const context = canvas.getContext('2d');
+        context.fillStyle = %s;
+        context.fillRect(0, 0, 300, 300);
+        canvas.toBlob(blob => {
+            const dropped = new DataTransfer();
+            dropped.items.add(new File([blob], 'foto.png', {type: 'image/png'}));
+            const drop = new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: dropped});
+            document.querySelector('[data-pictures]').dispatchEvent(drop);
+            resolve(true);
+        });
+    })
+"""
+_DRAG = """
+    (([from, to]) => {
+        const dataTransfer = new DataTransfer();
+        const send = (element, name) => element.dispatchEvent(new DragEvent(name, {bubbles: true, cancelable: true, dataTransfer}));
+        send(from.querySelector('[draggable]'), 'dragstart');
+        return new Promise(resolve => setTimeout(() => { send(to, 'drop'); resolve(true); }, 100));
+    })([document.querySelector('[data-picture="%d"]'), document.querySelector('[data-picture="%d"]')])
+"""
+_PICTURES = "document.querySelectorAll('[data-picture]').length"
+
+
+@pytest.fixture(scope="module")
+async def server(serve_application: ServeApplication) -> HttpClient:
+    return await serve_application(Settings(ip_rate=0, failed_auth_rate=0, example_storefront=True))
+
+
+async def open_product(clerk: Clerk, name: str, *privileges: str) -> str:
+    """Sign a clerk in and open the page of a new product; return its ID."""
+    user = await add_user(clerk.store, *(privileges or CLERK))
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go("/product/create", "Criar")
+    await clerk.fill("input.name", name)
+    await clerk.fill("input.price_cents", "50,00")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for(f"document.querySelector('main h1')?.innerText.endsWith({json.dumps(name)})")
+    return str(
+        await value(clerk.store, "select public_id from products where name = $1 order by id desc limit 1", name)
+    )
+
+
+async def of_product(clerk: Clerk, product: str, sql: str) -> object:
+    return await value(clerk.store, f"select {sql} from products p where public_id = $1", product)
+
+
+@each_width
+async def test_dropped_pictures_are_shown_ordered_described_and_removed(clerk: Clerk) -> None:
+    product = await open_product(clerk, f"Fotos {clerk.width.name}")
+    pictures = "(select string_agg(i.alt, ',' order by i.position) from product_images i where i.product_id = p.id)"
+    for count, color in enumerate(("#b5523b", "#1f4e46", "#d8c3a5"), start=1):
+        await clerk.page.evaluate(_DROP % json.dumps(color))
+        await clerk.page.wait_for(f"{_PICTURES} === {count}")
+        await clerk.page.fill(f"[data-picture='{count - 1}'] input", f"Foto {count}")
+    await clerk.page.evaluate(_DRAG % (2, 0))
+    await clerk.page.wait_for("document.querySelector('[data-picture=\"0\"] input').value === 'Foto 3'")
+    await clerk.check("product-pictures")
+    await clerk.page.evaluate("document.querySelectorAll('[data-picture=\"1\"] button')[1].click()")
+    await clerk.press("Salvar")
+    await clerk.see("Salvo")
+    assert await of_product(clerk, product, pictures) == "Foto 3,Foto 2"
+    # By the address that the server signed, not in a form.
+    assert [url for url in clerk.page.requests if "/files/media/" in url]
+
+
+@on_desktop
+async def test_what_is_no_picture_is_refused_by_name(clerk: Clerk) -> None:
+    await open_product(clerk, "Sem foto")
+    drop = _DROP.replace("new File([blob]", "new File(['texto']")
+    await clerk.page.evaluate(drop % '"#000"')
+    await clerk.see("foto.png:")
+    assert await clerk.page.evaluate(_PICTURES) == 0
+
+
+@each_width
+async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> None:
+    product = await open_product(clerk, f"Camiseta {clerk.width.name}")
+    for name, values in (("Tamanho", "P, M"), ("Cor", "Azul, Verde")):
+        await clerk.press("Nova opção")
+        await clerk.page.fill("[role=dialog] [name='input.name']", name)
+        await clerk.page.fill("[role=dialog] [name='input.variants']", values)
+        await clerk.page.evaluate("document.querySelector('[role=dialog] [type=submit]').click()")
+        await clerk.page.wait_for("document.querySelector('[role=dialog]') === null")
+        await clerk.see(name)
+    await clerk.press("Criar as que faltam (4)")
+    await clerk.page.wait_for("document.querySelectorAll('[data-combination]').length === 4")
+    rows = await clerk.page.evaluate(
+        "[...document.querySelectorAll('[data-combination]')].map(row => row.dataset.combination)"
+    )
+    for index, row in enumerate(rows[:2]):
+        await clerk.page.fill(f"[name='modifier_cents.{row}']", "7,50")
+        await clerk.page.fill(f"[name='stock.{row}']", str(index + 3))
+        await clerk.page.fill(f"[name='sku.{row}']", "CAM-1")
+    await clerk.check("product-combinations")
+    await clerk.press("Salvar as combinações (2)")
+    # Two may not have one SKU: the first is saved, the second says why and keeps what was typed.
+    await clerk.page.wait_for(
+        f"document.querySelector(\"[name='sku.{rows[1]}']\").getAttribute('aria-invalid') === 'true'"
+    )
+    await clerk.see("1 linha não foi salva")
+    await clerk.see("R$ 57,50")
+    await clerk.page.fill(f"[name='sku.{rows[1]}']", "CAM-2")
+    await clerk.press("Salvar as combinações (1)")
+    await clerk.page.wait_for(
+        "![...document.querySelectorAll('button')].some(each => each.innerText.startsWith('Salvar as'))"
+    )
+    saved = (
+        "(select string_agg(c.sku || ' ' || c.price_cents || ' ' || c.on_hand, ',' order by c.sku)"
+        " from combinations c where c.product_id = p.id and c.sku <> '')"
+    )
+    assert await of_product(clerk, product, saved) == "CAM-1 750 3,CAM-2 750 4"
+
+
+@on_desktop
+async def test_a_product_shows_its_promotion_and_its_page_in_the_shop(clerk: Clerk) -> None:
+    scope = system_scope(clerk.store)
+    with active_scope(scope):
+        bonuses = {"product_discount": "10%"}
+        await PROMOTION_RECORDS.create(scope, {"name": "Tudo menos dez", "zone": "catalog", "bonuses": bonuses})
+    await open_product(clerk, "Vaso em promoção")
+    await clerk.see("Tudo menos dez")
+    await clerk.see("R$ 45,00")
+    link = "document.querySelector('main a[target=_blank]').href"
+    assert await clerk.page.evaluate(link) == f"{clerk.address}/produto/vaso-em-promocao"
+    status = f"fetch({link}).then(answer => answer.status)"
+    assert await clerk.page.evaluate(status) == 200
+
+
+@on_desktop
+async def test_who_may_only_read_products_changes_nothing(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, "view_products")
+    product = await value(
+        clerk.store,
+        "select p.public_id from products p join combinations c on c.product_id = p.id where c.deleted_at is null limit 1",
+    )
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/product/{product}", "Produto")
+    await clerk.check("product-read-only")
+    assert await clerk.page.evaluate("document.querySelectorAll('main input:not(:disabled)').length") == 0

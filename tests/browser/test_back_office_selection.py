@@ -1,0 +1,67 @@
+"""Several records of a list at once: another status, deletion, and those that the server refuses."""
+
+from __future__ import annotations
+
+from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
+from tests.harness.records import PASSWORD, add_category, add_product, add_user
+from tests.harness.scopes import rows, value
+
+pytestmark = OFFICE_MARKS
+CLERK = ("view_products", "manage_products", "view_catalog", "manage_catalog")
+_CHOOSE = """
+    [...document.querySelectorAll('main input[type=checkbox]')]
+        .filter(each => each.ariaLabel.includes(%r)).forEach(each => each.click())
+"""
+
+
+async def open_list(clerk: Clerk, path: str, title: str, search: str) -> None:
+    user = await add_user(clerk.store, *CLERK)
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(path, title)
+    await clerk.fill("search", search)
+
+
+@each_width
+async def test_the_status_of_chosen_products_changes_and_they_are_deleted(clerk: Clerk) -> None:
+    word = f"Escolhido{clerk.width.name}"
+    for number in (1, 2, 3):
+        await add_product(clerk.store, name=f"{word} {number}")
+    await open_list(clerk, "/product", "Produtos", word)
+    await clerk.see("1–3 de 3")
+    for number in (1, 3):
+        await clerk.page.evaluate(_CHOOSE % f"{word} {number}")
+    await clerk.see("2 selecionados")
+    await clerk.check("selection")
+    await clerk.press("Status…")
+    await clerk.see("Oculto")
+    await clerk.press("Inativo")
+    await clerk.see("2 registros salvos")
+    saved = await rows(clerk.store, "select name, status from products where name like $1 order by name", f"{word}%")
+    assert [row["status"] for row in saved] == ["D", "A", "D"]
+    if not clerk.width.is_phone:
+        await clerk.page.evaluate(_CHOOSE % "Selecionar tudo")
+        await clerk.see("3 selecionados")
+        await clerk.press("Excluir")
+        await clerk.see("Excluir 3 registros")
+        await clerk.press("Confirmar")
+        await clerk.see("3 registros excluídos")
+        count = "select count(*) from products where name like $1 and deleted_at is null"
+        assert await value(clerk.store, count, f"{word}%") == 0
+
+
+@on_desktop
+async def test_what_is_refused_stays_chosen_and_says_why(clerk: Clerk) -> None:
+    parent = await add_category(clerk.store, name="Escolhida mãe")
+    await add_category(clerk.store, name="Escolhida filha", parent_id=parent.number)
+    await open_list(clerk, "/category", "Categorias", "Escolhida")
+    await clerk.see("1–2 de 2")
+    await clerk.page.evaluate(_CHOOSE % "Escolhida mãe")
+    await clerk.press("Excluir")
+    await clerk.press("Confirmar")
+    await clerk.see("1 recusado")
+    await clerk.see("1 selecionado")
+    assert (
+        await value(clerk.store, "select count(*) from categories where name = 'Escolhida mãe' and deleted_at is null")
+        == 1
+    )
