@@ -14,6 +14,7 @@ import orjson
 from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
 from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
+from domain.purchase.line_stock import sell_in_advance
 from domain.purchase.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
 from domain.purchase.option_selection import select_combination, select_options, selection_input, selection_key
 from domain.purchase.totals import TotalsLine
@@ -113,7 +114,9 @@ async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: boo
     available = {} if closed else {row[_OWN_COUNT]: row[_OWN_COUNT:] for row in rows if row[_OWN_COUNT - 1]}
     with active_scope(scope):
         offers: dict[object, Offer] = {offer.id: offer for offer in await offers_of(scope, list(available.values()))}
-    return [_item(row, offers) for row in rows]
+    items = [_item(row, offers) for row in rows]
+    lines = iter(sell_in_advance(order_lines(items)))
+    return [item if item.line is None else replace(item, line=next(lines)) for item in items]
 
 
 async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str = "") -> list[RequestedItem]:

@@ -75,7 +75,7 @@ async def _sellable(scope: Scope, lines: Sequence[Mapping[str, Any]]) -> tuple[l
             continue
         key = (priced.offer.id, selection_key(priced.selection))
         taken = items[key].quantity if key in items else 0
-        available = available_units(priced) if priced.tracked else MAX_UNITS
+        available = available_units(priced) if priced.tracked and not priced.offer.sells_in_advance else MAX_UNITS
         quantity = min(taken + line["quantity"], available)
         if quantity < taken + line["quantity"]:
             code = LESS_AVAILABLE if quantity > taken else OUT_OF_STOCK

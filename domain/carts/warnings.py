@@ -12,7 +12,8 @@ from uuid import UUID
 
 from domain.carts.messages import ERROR_TEXTS
 from domain.catalog.stock import sum_quantities
-from domain.purchase.lines import PricedLine, combination_units, tracked_units
+from domain.purchase.line_stock import combination_units, tracked_units
+from domain.purchase.lines import PricedLine
 
 if TYPE_CHECKING:
     from domain.carts.items import PricedCartItem

@@ -5,32 +5,37 @@ A product with combinations is sold from their stock, one without from its own (
 
 from __future__ import annotations
 
-from domain.catalog.listing import OPEN, of_row
+from domain.catalog.listing import IN_ADVANCE, OPEN, RELEASED, of_row
 from domain.combined_stock import combinations_of, stock_sql
 from kernel.ids import parse_uuid
 from models.reading.queries import ColumnSql, Condition
 
 _COMBINATIONS = combinations_of()
-_ON_SALE = f"({OPEN} AND t.deleted_at IS NULL)"
+_ON_SALE = f"({OPEN} AND {RELEASED} AND t.deleted_at IS NULL)"
+_UNLIMITED = f"(t.tracking = 'D' OR {IN_ADVANCE})"
 IS_COMBINED = f"EXISTS (SELECT 1 FROM {_COMBINATIONS})"
 """Whether it has combinations, and so is sold in one of them only."""
 STOCK, ON_HAND, RESERVED = (stock_sql(column=column) for column in ("stock", "on_hand", "reserved"))
 """Its units that can still be sold, on hand and reserved: those of its combinations if it has some, whatever its own row says."""
 
-IS_AVAILABLE = (
-    f"({_ON_SALE} AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <="
-    f" coalesce((SELECT max(c.stock) FROM {_COMBINATIONS}), t.stock)))"
-)
-"""Whether it is on sale, and the minimum quantity is in stock."""
+_IS_STOCKED = f"greatest(t.min_quantity, 1) <= coalesce((SELECT max(c.stock) FROM {_COMBINATIONS}), t.stock)"
+IS_AVAILABLE = f"({_ON_SALE} AND ({_UNLIMITED} OR {_IS_STOCKED}))"
+"""Whether it is on sale, and the minimum quantity is in stock or sold in advance."""
 
-AVAILABLE_QUANTITY = f"CASE WHEN NOT {_ON_SALE} THEN 0 WHEN t.tracking <> 'D' THEN {STOCK} END"
-"""The units in stock; null where stock isn't tracked."""
+IS_IN_ADVANCE = (
+    f"({_ON_SALE} AND {IN_ADVANCE}"
+    f" AND (coalesce(t.available_since > now(), false) OR (t.tracking <> 'D' AND NOT {_IS_STOCKED})))"
+)
+"""Whether it can be bought in advance only."""
+
+AVAILABLE_QUANTITY = f"CASE WHEN NOT {_ON_SALE} THEN 0 WHEN NOT {_UNLIMITED} THEN {STOCK} END"
+"""The units in stock; null where stock doesn't limit what is sold."""
 
 COMBINATION_IS_AVAILABLE = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
-    f" AND {of_row(_ON_SALE, 'p')} AND (p.tracking = 'D' OR greatest(p.min_quantity, 1) <= t.stock))"
+    f" AND {of_row(_ON_SALE, 'p')} AND ({of_row(_UNLIMITED, 'p')} OR greatest(p.min_quantity, 1) <= t.stock))"
 )
-"""Of a combination `t`: whether its product is on sale, and the minimum quantity of the combination is in stock."""
+"""Of a combination `t`: whether its product is on sale, and the minimum quantity of the combination is in stock or sold in advance."""
 
 
 def available_combinations(product_id: str | None = None) -> ColumnSql:

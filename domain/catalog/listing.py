@@ -25,6 +25,10 @@ LISTED_IN_CATEGORY = f"t.status = 'A' AND {_NOT_DISABLED}"
 """A product that is listed in a category it is in, when a shopper opens that category: a hidden one has products too."""
 OPEN = f"t.status IN ('A', 'H') AND {_NOT_DISABLED}"
 """An open product; it may be deleted."""
+IN_ADVANCE = "t.out_of_stock_action = 'B'"
+"""A product that is sold before it is available, and beyond its stock."""
+RELEASED = f"({IN_ADVANCE} OR t.available_since IS NULL OR t.available_since <= now())"
+"""A product that is sold already."""
 
 # Taken apart by a subquery: with `= ANY(…)` PostgreSQL would read all categories for each.
 _NO_CATEGORY_ABOVE = (

@@ -14,7 +14,8 @@ Rows are locked FOR NO KEY UPDATE, because foreign keys of order lines take FOR 
 FOR UPDATE would conflict with. `domain.orders.locked` documents the order in which changes of orders lock rows.
 
 Combinations have their own stock, handled the same way; a line with a combination doesn't change its product's stock. Untracked products
-(`tracking` `D`) never get here: their lines are marked as untracked when the order is placed.
+(`tracking` `D`) never get here: their lines are marked as untracked when the order is placed. So are lines beyond the stock of a product
+that is sold in advance.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from types import MappingProxyType
 from typing import Any
 
 from domain import event_types, record_events
+from domain.catalog.listing import IN_ADVANCE, of_row
 from domain.notifications import write as notifications
 from domain.notifications.write import LowStock
 from domain.store_settings import setting
-from kernel.errors import RuleViolation
+from kernel.errors import RuleViolation, TransactionConflict
 from kernel.ids import ShownId
 from kernel.scope import Scope
 from models.connection.database import execute, execute_later, fetch, transaction
@@ -91,10 +93,19 @@ FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.pr
 WHERE c.tenant_id = $1 AND c.id = ANY($2::bigint[]) ORDER BY c.id
 """
 
-# Tracking of the product may have changed since the order released its units.
-_REFRESH_TRACKING = """
-UPDATE order_lines l SET tracked = p.tracking <> 'D' FROM products p
-WHERE l.tenant_id = $1 AND l.order_id = $2 AND p.tenant_id = $1 AND p.id = l.product_id
+# The product may have changed since the order released its units; what is sold in advance is so again.
+_REFRESH_TRACKING = f"""
+UPDATE order_lines l SET tracked = u.is_tracked AND NOT (u.is_short AND u.sells_in_advance),
+    in_advance = u.sells_in_advance AND (u.is_ahead OR (u.is_tracked AND u.is_short))
+FROM (
+    SELECT o.id, p.tracking <> 'D' AS is_tracked, {of_row(IN_ADVANCE, "p")} AS sells_in_advance,
+        coalesce(p.available_since > now(), false) AS is_ahead,
+        sum(o.quantity) OVER (PARTITION BY o.product_id, o.combination_id) > coalesce(c.stock, p.stock) AS is_short
+    FROM order_lines o JOIN products p ON p.tenant_id = o.tenant_id AND p.id = o.product_id
+    LEFT JOIN combinations c ON c.tenant_id = o.tenant_id AND c.id = o.combination_id
+    WHERE o.tenant_id = $1 AND o.order_id = $2
+) u
+WHERE l.tenant_id = $1 AND l.order_id = $2 AND l.id = u.id
 """
 
 # The units of an order by product and combination; the stock of products is changed by `$3` and `$4` for each unit.
@@ -113,6 +124,13 @@ FROM units u LEFT JOIN changed c ON u.combination_id IS NULL AND c.id = u.produc
 """
 
 _ADJUST_STATEMENTS = {StockOwner.PRODUCT: _ADJUST, StockOwner.COMBINATION: _ADJUST_COMBINATIONS}
+_ADVANCE_STATEMENTS = {
+    StockOwner.PRODUCT: f"""SELECT {of_row(IN_ADVANCE, "p")} AS sells_in_advance FROM products p
+WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[])""",
+    StockOwner.COMBINATION: f"""SELECT {of_row(IN_ADVANCE, "p")} AS sells_in_advance
+FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
+WHERE c.tenant_id = $1 AND c.id = ANY($2::bigint[])""",
+}
 _UNAVAILABLE_STATEMENTS = {StockOwner.PRODUCT: _UNAVAILABLE, StockOwner.COMBINATION: _UNAVAILABLE_COMBINATIONS}
 
 
@@ -162,6 +180,7 @@ async def check_changes(
     changed_ids = {row["id"] for row in changed}
     unavailable = [product for product in changes if product not in changed_ids]
     if unavailable:
+        await _reject_stale(scope, unavailable, owner)
         raise await out_of_stock_error(scope, unavailable, owner, current)
     low = [
         LowStock(row["name"], row["vendor_id"], row["stock_after"])
@@ -170,6 +189,13 @@ async def check_changes(
     ]
     if low:
         await notifications.notify_low_stock(scope, low)
+
+
+async def _reject_stale(scope: Scope, unavailable: Sequence[int], owner: StockOwner) -> None:
+    """Raise TransactionConflict where another order took the stock of products that are sold in advance: repeated, none is needed."""
+    rows = await fetch(_ADVANCE_STATEMENTS[owner], scope.store.id, unavailable)
+    if rows and all(row["sells_in_advance"] for row in rows):
+        raise TransactionConflict
 
 
 def becomes_low(scope: Scope, before: int, after: int) -> bool:

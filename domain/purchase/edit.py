@@ -30,15 +30,14 @@ from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from domain.purchase import repricing
 from domain.purchase.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, check_addresses, parse_addresses, parse_lines
+from domain.purchase.line_stock import combination_units, sell_in_advance, tracked_units
 from domain.purchase.lines import (
     Offer,
     PricedLine,
-    combination_units,
     load_offers,
     price_lines,
     reject_unsaleable,
     sole_vendor,
-    tracked_units,
     with_default_options,
 )
 from domain.purchase.option_selection import options_key, selection_input, selection_key
@@ -72,10 +71,10 @@ SELECT id, public_id, product_id, options FROM removed ORDER BY position, id
 """
 _REPLACE_LINES = """
 INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra,
+    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, in_advance, combination_id, options, extra,
     commission_cents, commission, commission_type)
 SELECT $1, l.id, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
-    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked,
+    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked, l.in_advance,
     l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
@@ -312,6 +311,7 @@ async def _new_lines(
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=locked.imported, agreed_prices=agreed
     )
+    lines = sell_in_advance(lines, reserved=[line for line in current if line.offer.id])
     if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
         raise ValidationFailed("product not found", field="product", code="not_found")
     reject_unsaleable(lines, existing=[product for product, _ in agreed])

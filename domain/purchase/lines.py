@@ -11,7 +11,7 @@ import orjson
 
 from domain.carriers.quotes import ShippedUnits
 from domain.catalog import stock
-from domain.catalog.listing import OPEN, of_row
+from domain.catalog.listing import IN_ADVANCE, OPEN, RELEASED, of_row
 from domain.promotions.promotion_cache import PromotionCache
 from domain.purchase.commissions import PERCENTAGE, Rate
 from domain.purchase.draft import DraftLine
@@ -42,6 +42,7 @@ class Offer:
     `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
     ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
     (`domain.purchase.terms_version`, `domain.promotions.promotion_cache`). `commission` is the vendor's rate.
+    `sells_in_advance`: also beyond its stock, and while it `is_ahead` of the time from which it is available.
     """
 
     id: int
@@ -60,6 +61,8 @@ class Offer:
     max_quantity: int
     quantity_step: int
     is_on_sale: bool
+    sells_in_advance: bool = False
+    is_ahead: bool = False
     commission: str | None = None
     commission_type: str | None = None
     taxes: Sequence[int] = ()
@@ -97,6 +100,7 @@ class PricedLine:
     price_cents: int
     base_price_cents: int
     tracked: bool
+    in_advance: bool = False
     fixed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     selection: OptionSelection | None = None
@@ -145,7 +149,8 @@ _MAX_QUANTITY = """CASE WHEN p.quantity_choices > 0
 # Of a product `p` and its vendor `v`, in the order of `Offer`; parameter 1 is the store.
 OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.shipping_freight_cents, p.is_edp, p.free_shipping, p.min_quantity, {_MAX_QUANTITY}, p.quantity_step,
-    {of_row(OPEN, "p")} AS is_on_sale, v.commission, v.commission_type,
+    {of_row(f"{OPEN} AND {RELEASED}", "p")} AS is_on_sale, {of_row(IN_ADVANCE, "p")} AS sells_in_advance,
+    coalesce(p.available_since > now(), false) AS is_ahead, v.commission, v.commission_type,
     ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
     {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r
@@ -290,33 +295,6 @@ def _reject_without_required(offers: Mapping[int, Offer]) -> None:
         )
         error.details["required"] = [{"name": name} for name in missing.values()]
         raise error
-
-
-def tracked_units(lines: Iterable[PricedLine]) -> dict[int, int]:
-    """Sum the units counted in products' stock, by product."""
-    return stock.sum_quantities(
-        (line.offer.id, line.quantity) for line in lines if line.tracked and line.combination_id is None
-    )
-
-
-def combination_units(lines: Iterable[PricedLine]) -> dict[int, int]:
-    """Sum the units counted in combinations' stock, by combination."""
-    return stock.sum_quantities(
-        (line.combination_id, line.quantity) for line in lines if line.tracked and line.combination_id is not None
-    )
-
-
-def short_products(lines: Sequence[PricedLine]) -> list[int]:
-    """Return the products with too little stock when they were read: rejects an oversell early, without a lock or a write."""
-    available = {line.offer.id: line.offer.stock for line in lines}
-    return [product for product, units in tracked_units(lines).items() if units > available[product]]
-
-
-def short_combinations(lines: Sequence[PricedLine]) -> list[int]:
-    """Return the combinations with too little stock when they were read."""
-    combinations = [line.selection.combination for line in lines if line.selection is not None]
-    available = {combination.id: combination.stock for combination in combinations if combination is not None}
-    return [number for number, units in combination_units(lines).items() if units > available[number]]
 
 
 def shipped_units(lines: Iterable[PricedLine]) -> list[ShippedUnits]:

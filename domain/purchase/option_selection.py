@@ -83,6 +83,8 @@ class OptionedProduct(Protocol):
     @property
     def is_tracked(self) -> bool: ...  # noqa: D102
     @property
+    def sells_in_advance(self) -> bool: ...  # noqa: D102
+    @property
     def selectable_options(self) -> SelectableOptions | None: ...  # noqa: D102
 
 
@@ -246,7 +248,8 @@ def _missing_combination(product: str, options: OptionsByReference, selected: Ma
 
 
 def default_options(product: OptionedProduct, values: Mapping[str, Any], units: int) -> dict[str, Any]:
-    """Return the selected options, completed by those of the first combination that fits them and has so many units in stock.
+    """Return the selected options, completed by those of the first combination that fits them and has so many units in stock,
+    of a product that is sold in advance else of the first that fits them.
 
     Unchanged for a product without combinations, and when they choose one. Raises ValidationFailed for options not of the product and for
     another required one, RuleViolation `out_of_stock` or `combination_unavailable` when no combination can be bought.
@@ -259,6 +262,7 @@ def default_options(product: OptionedProduct, values: Mapping[str, Any], units: 
     if any(combination.variants <= pairs for combination in selectable.combinations):
         return dict(values)
     available: list[int] = []
+    short: list[dict[str, Any]] = []
     for combination in selectable.combinations:
         added = {str(number): variant for number, variant in combination.variants if number not in selected}
         with suppress(RuleViolation):
@@ -268,6 +272,9 @@ def default_options(product: OptionedProduct, values: Mapping[str, Any], units: 
             if not product.is_tracked or combination.stock >= units:
                 return {**values, **added}
             available.append(combination.stock)
+            short.append({**values, **added})
+    if short and product.sells_in_advance:
+        return short[0]
     if available:
         raise _violation("out of stock", OUT_OF_STOCK, product, available=max(available))
     raise _violation("no combination of options can be bought", "combination_unavailable", product)

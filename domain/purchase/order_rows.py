@@ -50,11 +50,11 @@ WITH inserted AS (
     RETURNING id, public_id, user_id
 ), lines AS (
     INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra,
+        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, in_advance, combination_id, options, extra,
         commission_cents, commission, commission_type)
     SELECT $1, l.id, l.public_id, inserted.id, l.position, l.product_id, l.vendor_id, l.product_name,
         l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
-        l.tracked, l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
+        l.tracked, l.in_advance, l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
     FROM inserted, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
     RETURNING vendor_id
 ), addresses AS (
@@ -231,6 +231,7 @@ def _line_row(line: PricedLine, position: int) -> dict[str, Any]:
         "base_price_cents": line.base_price_cents,
         "weight_grams": line.offer.weight_grams,
         "tracked": line.tracked,
+        "in_advance": line.in_advance,
         "combination_id": line.combination_id,
         "options": list(line.selection.options) if line.selection is not None else [],
         "extra": dict(line.extra),

@@ -37,16 +37,19 @@ from domain.promotions.issued_coupons import issue_coupons, settle_coupons
 from domain.promotions.rewards import Reward, redeem
 from domain.purchase.chosen_methods import with_carrier_price
 from domain.purchase.draft import SHIPPING, OrderDraft, parse_draft
+from domain.purchase.line_stock import (
+    combination_units,
+    sell_in_advance,
+    short_combinations,
+    short_products,
+    tracked_units,
+)
 from domain.purchase.lines import (
     PricedLine,
-    combination_units,
     load_offers,
     price_lines,
     reject_unsaleable,
-    short_combinations,
-    short_products,
     sole_vendor,
-    tracked_units,
     with_default_options,
 )
 from domain.purchase.order_rows import (
@@ -245,7 +248,7 @@ async def _load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
     )
     offers = await load_offers(scope, [line.product for line in draft.lines])
     drafts = with_default_options(draft.lines, offers) if scope.family == "legacy" else draft.lines
-    lines = price_lines(drafts, offers, trusted=_prices_are_trusted(scope, draft))
+    lines = sell_in_advance(price_lines(drafts, offers, trusted=_prices_are_trusted(scope, draft)))
     references = await with_carrier_price(scope, references, lines, draft.addresses.get(SHIPPING))
     return draft_purchase(scope, draft, references, lines)
 

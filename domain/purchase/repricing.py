@@ -33,7 +33,7 @@ from models.rows import json_text
 
 _LINES = f"""
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
-    l.tracked, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
+    l.tracked, l.in_advance, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
     coalesce(p.is_edp, false) AS is_edp, coalesce(c.shipping_freight_cents, p.shipping_freight_cents, 0) AS freight_cents,
     coalesce(p.free_shipping, false) OR (l.price_cents = 0 AND l.extra ? 'promotion_id') AS free_shipping,
     coalesce(l.commission, {RATE_OF_OLD_LINES}) AS commission,
@@ -90,6 +90,7 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         price_cents=line["price_cents"],
         base_price_cents=line["base_price_cents"],
         tracked=line["tracked"],
+        in_advance=line["in_advance"],
         extra=orjson.loads(line["extra"]),
         selection=_agreed_selection(orjson.loads(line["options"]), line["combination_id"]),
     )

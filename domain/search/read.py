@@ -52,7 +52,9 @@ def on_entry(text: str) -> str:
 
 PRICE = "{price}"
 """The price of an entry that the caller pays, which the statement of a search replaces (`domain.promotions.price_sql`)."""
-IS_AVAILABLE = f"(t.in_stock AND {on_entry(OPEN)})"
+IS_AVAILABLE = (
+    f"((t.in_advance OR t.in_stock AND (t.available_since IS NULL OR t.available_since <= now())) AND {on_entry(OPEN)})"
+)
 """Whether it can be bought, as `domain.catalog.availability.IS_AVAILABLE`."""
 
 

@@ -31,13 +31,17 @@ TABLES = (
 )  # fmt: skip
 """The tables of which reads of the catalogue show rows."""
 
-# Promotions begin and end without a change of a row.
+# Promotions begin and end, and products become available, without a change of a row.
 _READ = f"""
 SELECT (SELECT coalesce(sum(version), 0)::bigint FROM catalogue_versions WHERE tenant_id = $1) AS changes,
     {POSITION} AS position, count(*) FILTER (WHERE moment.at <= now()) AS passed,
     extract(epoch FROM min(moment.at) FILTER (WHERE moment.at > now()) - now())::float8 AS seconds
-FROM promotions p CROSS JOIN LATERAL (VALUES (p.from_at), (p.to_at + interval '1 microsecond')) AS moment (at)
-WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
+FROM (
+    SELECT m.at FROM promotions p CROSS JOIN LATERAL (VALUES (p.from_at), (p.to_at + interval '1 microsecond')) AS m (at)
+    WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
+    UNION ALL
+    SELECT p.available_since FROM products p WHERE p.tenant_id = $1 AND p.available_since IS NOT NULL AND p.deleted_at IS NULL
+) AS moment
 """
 
 

@@ -9,6 +9,7 @@ from domain.catalog.availability import (
     AVAILABLE_QUANTITY,
     AVERAGE_RATING,
     IS_AVAILABLE,
+    IS_IN_ADVANCE,
     ON_HAND,
     RESERVED,
     REVIEW_COUNT,
@@ -237,9 +238,15 @@ class ProductObject:
     on_hand: BigInt | None = column(ON_HAND, "The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(RESERVED, "The stock reserved by open orders.", guard=_INVENTORY_READERS)
     tracking: InventoryTracking = column(description="Whether the stock is tracked.")
-    is_available: bool = computed(IS_AVAILABLE, "Whether it can be bought: on sale, and the minimum quantity in stock.")
+    is_available: bool = computed(
+        IS_AVAILABLE, "Whether it can be bought: on sale, and the minimum quantity in stock or sold in advance."
+    )
+    in_advance: bool = computed(
+        IS_IN_ADVANCE, "Whether it can be bought in advance only: before `available_since`, or beyond its stock."
+    )
     available_quantity: BigInt | None = column(
-        AVAILABLE_QUANTITY, "The units for sale, those of its combinations if it has some; null if stock isn't tracked."
+        AVAILABLE_QUANTITY,
+        "The units for sale, those of its combinations if it has some; null if stock doesn't limit it.",
     )
     price_range: PriceRangeObject = price_range()
     average_rating: float | None = column(AVERAGE_RATING, "The mean of the ratings, 1 to 5; null without ratings.")
@@ -261,14 +268,16 @@ class ProductObject:
     low_stock_limit: int = column(
         description="The stock that another system warns of; the store's setting `low_stock_at` decides here."
     )
-    available_since: DateTime | None = column(description="From when another system sells it; for storefronts to show.")
+    available_since: DateTime | None = column(
+        description="From when it is sold; before, it can be bought in advance (`out_of_stock_action`) or not at all."
+    )
     available_since_unix: BigInt = computed(
         "coalesce(floor(extract(epoch from t.available_since))::bigint, 0)",
         "From when it is available, in Unix seconds; 0 if not set.",
         internal=True,
     )
     out_of_stock_action: str = column(
-        description="What another system does when it is out of stock: `N` nothing, `B` sell in advance, `S` offer a notification."
+        description="`B`: it is sold in advance, before `available_since` and beyond its stock; `N` nothing, `S` offer a notification."
     )
     zero_price_action: str = column(
         description="What another system does at a price of zero: `R` refuse, `P` permit, `A` ask the customer for a price."

@@ -147,7 +147,8 @@ class CombinationObject:
     )
     stock: BigInt = column(description="The available stock: on hand less reserved.")
     is_available: bool = computed(
-        COMBINATION_IS_AVAILABLE, "Whether it can be bought: its product on sale, and the minimum quantity in stock."
+        COMBINATION_IS_AVAILABLE,
+        "Whether it can be bought: its product on sale, and the minimum quantity in stock or sold in advance.",
     )
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)

@@ -75,6 +75,9 @@ class OrderLineObject:
     name: str = column("product_name", "The product name at the time of purchase.")
     sku: str = column("product_code", "The product SKU at the time of purchase.")
     quantity: BigInt = column(description="The number of units.")
+    in_advance: bool = column(
+        description="Whether it was sold in advance: before the product was available, or beyond its stock."
+    )
     price_cents: BigInt = column(description="The unit price, in cents.")
     base_price_cents: BigInt = column(description="The catalog unit price at the time of purchase, in cents.")
     total_cents: BigInt = computed("t.quantity * t.price_cents", "The line total: quantity times unit price, in cents.")

@@ -303,6 +303,16 @@ async def test_a_promotion_begins_and_ends_in_answers_without_a_change(shop: Sto
     assert not await is_lowered()
 
 
+async def test_a_product_becomes_available_in_answers_without_a_change(shop: StorefrontClient):
+    sample = shop.sample
+    begins = datetime.now(UTC) + timedelta(seconds=1.5)
+    await sample.execute("UPDATE products SET available_since = $2 WHERE id = $1", sample.mug.number, begins)
+    query = f'{{ product(id: "{sample.mug.id}") {{ is_available }} }}'
+    assert (await ask(shop, query)).body["data"]["product"] == {"is_available": False}
+    await asyncio.sleep((begins - datetime.now(UTC)).total_seconds() + 0.1)
+    assert (await ask(shop, query)).body["data"]["product"] == {"is_available": True}
+
+
 async def test_no_answer_is_older_than_a_change_that_was_answered_before(shop: StorefrontClient):
     """Readers and writers of one store, whose writes are interleaved at random: a read shows the newest answered write, or a newer one."""
     products = [await shop.sample.add_product() for _ in range(3)]

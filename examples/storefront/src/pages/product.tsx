@@ -128,12 +128,12 @@ function Purchase({ product, choice, setChoice, quantity, setQuantity }: Purchas
         <OptionField key={option.id} option={option} product={product} choice={choice} setChoice={setChoice} />
       ))}
       <p class="quiet" aria-live="polite">
-        {!isAvailable ? "Esgotado nesta escolha." : stock != null && stock <= FEW ? `Só ${count(stock, "unidade", "unidades")} em estoque.` : "Em estoque."}
+        {isAvailable ? availability(product, stock) : isAhead(product) ? `À venda a partir de ${date(product.available_since!)}.` : "Esgotado nesta escolha."}
       </p>
       <div class="buy">
         <Quantity value={quantity} min={product.min_quantity || 1} max={product.max_quantity || undefined} change={setQuantity} />
         <button class="primary" disabled={!isAvailable || isBusy || missing.length > 0}>
-          {isAvailable ? "Adicionar ao carrinho" : "Esgotado"}
+          {!isAvailable ? "Esgotado" : product.in_advance ? "Comprar na pré-venda" : "Adicionar ao carrinho"}
         </button>
       </div>
       <p role="status">
@@ -146,6 +146,14 @@ function Purchase({ product, choice, setChoice, quantity, setQuantity }: Purchas
       <Alert refusal={refusal} />
     </form>
   );
+}
+
+const isAhead = ({ available_since }: ProductRecord): boolean => available_since !== null && new Date(available_since) > new Date();
+
+function availability(product: ProductRecord, stock: number | null | undefined): string {
+  if (product.in_advance) return isAhead(product) ? `Pré-venda: disponível em ${date(product.available_since!)}.` : "Pré-venda: enviado quando voltar ao estoque.";
+  const isFew = product.available_quantity !== null && stock != null && stock <= FEW;
+  return isFew ? `Só ${count(stock, "unidade", "unidades")} em estoque.` : "Em estoque.";
 }
 
 interface QuantityProps {

@@ -15,6 +15,7 @@ export interface CardProduct {
   name: string;
   slug: string | null;
   is_available: boolean;
+  in_advance?: boolean;
   main_image: Image | null;
   pricing: Pricing | null;
   compare_at_cents?: number | null;
@@ -60,6 +61,7 @@ export function Card({ product, isFirst }: { product: CardProduct; isFirst?: boo
         <Rating average={product.average_rating} reviews={product.review_count} />
         <Price pricing={product.pricing} compareAt={product.compare_at_cents} />
         {!product.is_available && <span class="sold-out">Esgotado</span>}
+        {product.in_advance && <span class="tag">Pré-venda</span>}
       </a>
     </li>
   );
