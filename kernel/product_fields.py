@@ -116,6 +116,8 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "length_mm": InputField("length_mm", integer(0, MAX_QUANTITY), code="size_invalid"),
     "width_mm": InputField("width_mm", integer(0, MAX_QUANTITY), code="size_invalid"),
     "height_mm": InputField("height_mm", integer(0, MAX_QUANTITY), code="size_invalid"),
+    "box_min_quantity": InputField("box_min_quantity", integer(), code="quantity_invalid"),
+    "box_max_quantity": InputField("box_max_quantity", integer(), code="quantity_invalid"),
     "gtin": InputField("gtin", gtin, code="gtin_invalid"),
     "shipping_freight_cents": InputField("shipping_freight_cents", cents(), code="price_invalid"),
     "is_edp": InputField("is_edp", flag),

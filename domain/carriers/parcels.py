@@ -8,6 +8,9 @@ A parcel is filled as follows, until nothing remains (docs/shipping.md#parcels):
    they fit into, which leaves three spaces; the largest 30 are remembered. What lies in a box therefore fits into it, not only its volume.
 4. A unit that no box takes is a parcel of its own.
 
+Before that, units of products that come in boxes of several leave in these, full ones and a last one that has the minimum. The others
+have the size of a part of such a box, which is divided along its longest measure.
+
 Parcels of the same contents are one value with a count, so that the time depends on the number of lines and boxes, not of units: 10,000
 units of a line take as long as ten. The result depends on nothing but the arguments, and not on the order of the boxes.
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -27,11 +30,15 @@ DEFAULT_SIZE: Size = (160, 110, 20)
 """Length, width and height, each used where a product's is unknown: the smallest parcel that Correios takes."""
 # Bounds the time of a box with hundreds of different products.
 _MAX_SPACES = 30
+_SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ParcelItem:
-    """Units to be packed; weight, size (0: unknown) and price are those of one unit."""
+    """Units to be packed; weight, size (0: unknown) and price are those of one unit.
+
+    With a `box_max` of several units the size is that of a box with as many; one with fewer than `box_min` isn't used.
+    """
 
     quantity: int
     weight_grams: int
@@ -39,6 +46,8 @@ class ParcelItem:
     width_mm: int = 0
     height_mm: int = 0
     price_cents: int = 0
+    box_min: int = 0
+    box_max: int = 0
 
     @property
     def size(self) -> Size:
@@ -110,8 +119,8 @@ DEFAULT_BOXES: tuple[Box, ...] = tuple(
 def make_parcels(items: Sequence[ParcelItem], boxes: Iterable[Box] = ()) -> list[Parcel]:
     """Return the parcels of the items; without boxes of a known size those of DEFAULT_BOXES are used."""
     usable = sorted((box for box in boxes if box.volume), key=_box_order) or sorted(DEFAULT_BOXES, key=_box_order)
+    parcels, items = _take_boxed(items)
     remaining = {index: items[index].quantity for index in _largest_first(items) if items[index].quantity > 0}
-    parcels = []
     while remaining:
         largest = next(iter(remaining))
         unit = items[largest]
@@ -130,6 +139,29 @@ def make_parcels(items: Sequence[ParcelItem], boxes: Iterable[Box] = ()) -> list
             remaining[index] -= units * count
         remaining = {index: units for index, units in remaining.items() if units}
     return parcels
+
+
+def _take_boxed(items: Sequence[ParcelItem]) -> tuple[list[Parcel], list[ParcelItem]]:
+    """Return the parcels of units in boxes of their product, and the items with the units that are left."""
+    parcels, left = [], []
+    for index, item in enumerate(items):
+        if item.box_max < _SEVERAL:
+            left.append(item)
+            continue
+        full, rest = divmod(item.quantity, item.box_max)
+        is_boxed = rest >= max(item.box_min, 1)
+        for count, units in ((full, item.box_max), (int(is_boxed), rest)):
+            if count:
+                parcels.append(_parcel(items, None, {index: units}, count))
+        left.append(_unboxed(item, 0 if is_boxed else rest))
+    return parcels, left
+
+
+def _unboxed(item: ParcelItem, units: int) -> ParcelItem:
+    """Return units at the size of a part of their box, which is divided along its longest measure."""
+    *measures, longest = _ascending(item.size)
+    length, width, height = (-(-longest // item.box_max), *measures)
+    return replace(item, quantity=units, length_mm=length, width_mm=width, height_mm=height)
 
 
 def _box_order(box: Box) -> tuple[object, ...]:

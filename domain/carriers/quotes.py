@@ -71,7 +71,8 @@ WHERE tenant_id = $1 AND content_key = $2 AND shipping_method_id = ANY($3::bigin
 """
 _SIZES = """
 SELECT u.ordinal, coalesce(p.weight_grams, 0) AS weight_grams, coalesce(c.length_mm, p.length_mm, 0) AS length_mm,
-    coalesce(c.width_mm, p.width_mm, 0) AS width_mm, coalesce(c.height_mm, p.height_mm, 0) AS height_mm
+    coalesce(c.width_mm, p.width_mm, 0) AS width_mm, coalesce(c.height_mm, p.height_mm, 0) AS height_mm,
+    coalesce(p.box_min_quantity, 0) AS box_min, coalesce(p.box_max_quantity, 0) AS box_max
 FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS u (product_id, combination_id, ordinal)
 LEFT JOIN products p ON p.tenant_id = $1 AND p.id = u.product_id
 LEFT JOIN combinations c ON c.tenant_id = $1 AND c.id = u.combination_id
@@ -184,7 +185,7 @@ async def _load_facts(
         sizes = await fetch(_SIZES, scope.store.id, products, combinations)
         boxes = [Box(**box) for box in await fetch(_BOXES, scope.store.id)]
         params = {row["id"]: row["rate_params"] for row in await fetch(_PARAMS, scope.store.id, methods)}
-    names = ("weight_grams", "length_mm", "width_mm", "height_mm")
+    names = ("weight_grams", "length_mm", "width_mm", "height_mm", "box_min", "box_max")
     items = [
         ParcelItem(units.quantity, **{name: size[name] for name in names}, price_cents=units.price_cents)
         for units, size in zip(content, sizes, strict=True)

@@ -255,6 +255,12 @@ class ProductObject:
     length_mm: BigInt = column(description="The length of a packed unit, in millimetres; 0 if unknown.")
     width_mm: BigInt = column(description="The width of a packed unit, in millimetres; 0 if unknown.")
     height_mm: BigInt = column(description="The height of a packed unit, in millimetres; 0 if unknown.")
+    box_min_quantity: int = column(
+        description="The number of units from which on a box that isn't full is used; fewer are packed singly."
+    )
+    box_max_quantity: int = column(
+        description="The number of units in a box of the product's size. Up to 1 the size is that of a unit."
+    )
     gtin: str = column(description="The GTIN (EAN, UPC) of 8, 12, 13 or 14 digits; empty if not set.")
     shipping_freight_cents: BigInt = column(description="What each unit adds to the price of shipping, in cents.")
     is_edp: bool = column(description="Whether the product is digital: downloaded instead of shipped.")

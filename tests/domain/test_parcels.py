@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -152,3 +153,43 @@ def test_the_time_depends_on_lines_and_not_on_units():
     parcels = make_parcels(items)
     assert time.process_time() - started < 2
     assert units_of(parcels) == Counter({index: item.quantity for index, item in enumerate(items)})
+
+
+def test_units_that_come_in_boxes_leave_in_full_ones_and_the_rest_in_one_or_singly() -> None:
+    carton = ParcelItem(13, 500, 400, 300, 200, price_cents=100, box_min=3, box_max=5)
+    book = ParcelItem(1, 300, 200, 150, 20)
+
+    def packed(item: ParcelItem, *others: ParcelItem) -> list[tuple[int, tuple[int, ...], int, int, dict[int, int]]]:
+        return [
+            (
+                parcel.count,
+                (parcel.length_mm, parcel.width_mm, parcel.height_mm),
+                parcel.weight_grams,
+                parcel.value_cents,
+                dict(parcel.contents),
+            )
+            for parcel in make_parcels([item, *others])
+        ]
+
+    full = (2, (400, 300, 200), 2_500, 500, {0: 5})
+    assert packed(carton) == [full, (1, (400, 300, 200), 1_500, 300, {0: 3})]
+    [first, *rest] = packed(replace(carton, quantity=12), book)
+    assert first == full
+    # Two units of a fifth of the box each, with the book.
+    assert [(count, contents) for count, _, _, _, contents in rest] == [(1, {0: 2, 1: 1})]
+    assert packed(replace(carton, quantity=0)) == []
+    assert packed(replace(carton, box_min=0, quantity=1)) == [(1, (400, 300, 200), 500, 100, {0: 1})]
+
+
+_BOXED = st.builds(
+    ParcelItem, st.integers(0, 60), st.integers(0, 900), box_min=st.integers(0, 9), box_max=st.integers(0, 7)
+)
+
+
+@given(st.lists(_BOXED, max_size=5))
+def test_every_unit_of_boxed_products_is_in_one_parcel(items: list[ParcelItem]) -> None:
+    packed: Counter[int] = Counter()
+    for parcel in make_parcels(items):
+        for index, units in parcel.contents:
+            packed[index] += units * parcel.count
+    assert packed == Counter({index: item.quantity for index, item in enumerate(items) if item.quantity})

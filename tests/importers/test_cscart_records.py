@@ -316,13 +316,12 @@ async def test_statuses_of_the_approval_of_products_have_an_equal_here(store: St
     assert await of(store, "products", "id, status") == [(12, here)]
 
 
-async def test_the_size_of_a_box_for_several_units_is_left_out(store: Store) -> None:
-    box = {"max_items_in_box": "12", "box_length": "40", "box_width": "30", "box_height": "30"}
+async def test_a_box_for_several_units_is_brought_with_their_number(store: Store) -> None:
+    box = {"min_items_in_box": "3", "max_items_in_box": "12", "box_length": "40", "box_width": "30", "box_height": "30"}
     product = PRODUCT | {"shipping_params": [], **box, "gtin": "96385074"}
-    report = await run.run(SavedShop({"products": {"products": [product]}}), store.public_id)
-    assert await of(store, "products", "length_mm, width_mm, height_mm, gtin") == [(0, 0, 0, "96385074")]
-    note = "box_length, box_width and box_height are those of a box for several units; left out"
-    assert ("products", note) in report.notes
+    await run.run(SavedShop({"products": {"products": [product]}}), store.public_id)
+    columns = "length_mm, width_mm, height_mm, box_min_quantity, box_max_quantity, gtin"
+    assert await of(store, "products", columns) == [(400, 300, 300, 3, 12, "96385074")]
 
 
 async def test_storefronts_are_read_where_there_are_no_vendors(store: Store) -> None:

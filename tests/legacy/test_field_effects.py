@@ -74,6 +74,10 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "variation_feature_values": "domain/promotions/facts.py feature_values",
         "variation_group_id": "domain/catalog/variation_members.py place_products",
         "exceptions_type": "domain/catalog/products.py set_exception_types",
+        "avail_since": "domain/catalog/listing.py available_since",
+        "out_of_stock_actions": "domain/catalog/listing.py out_of_stock_action",
+        "min_items_in_box": "domain/carriers/parcels.py box_min",
+        "max_items_in_box": "domain/carriers/parcels.py box_max",
     },
     "categories": {
         "parent_id": f"{_PROMOTIONS} id_path", "status": "domain/catalog/listing.py status", "position": f"{_PRODUCTS} position",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.harness.sample_store import SampleStore
+from tests.harness.sample_store import NewSampleStore, SampleStore
 
 STORED = {
     "qty_step": "6",
@@ -80,3 +80,19 @@ async def test_a_cart_warns_of_a_quantity_between_two_steps(sample: SampleStore)
     assert answer.body["data"]["cart_create"]["warnings"] == [
         {"code": "QUANTITY_NOT_IN_STEPS", "available_quantity": 4}
     ]
+
+
+async def test_the_units_in_a_box_are_stored_and_read_back_in_cs_carts_dialect(new_sample: NewSampleStore) -> None:
+    sample = await new_sample()
+    path = f"/api/products/{sample.mug}"
+    answer = await sample.put(path, {"min_items_in_box": "2"})
+    assert (answer.status, answer.headers["X-Ignored-Fields"]) == (200, "min_items_in_box")
+    await sample.put("/api/settings/legacy_dialect", {"value": "cscart"})
+    body = {"shipping_params": {"max_items_in_box": "5", "box_length": "40"}, "min_items_in_box": 2}
+    assert (await sample.put(path, body)).status == 200
+    record = (await sample.get(path)).body
+    assert [record[name] for name in ("min_items_in_box", "max_items_in_box", "box_length")] == ["2", "5", "40.0"]
+    refused = await sample.put(path, {"max_items_in_box": -1})
+    assert (refused.status, refused.body["message"]) == (
+        400, "max_items_in_box is -1; expected a whole number from 0 to 2147483647",
+    )  # fmt: skip

@@ -92,6 +92,17 @@ PRODUCTS = Resource(
                 ("details_layout", types.TEXT, "details_layout"),
             )
         ),
+        *(
+            RecordField(
+                f"{end}_items_in_box",
+                types.INTEGER,
+                f"box_{end}_quantity",
+                source=f"box_{end}_quantity",
+                permission=IN_CSCART,
+                parent_object="shipping_params",
+            )
+            for end in ("min", "max")
+        ),
     ),
     input_fields=(RecordField("variation_feature_values", VARIANTS_OF_FEATURES, "features"),),
     permissions={IN_CSCART: is_cscart},

@@ -187,7 +187,7 @@ _NUMBERS_OR_DATES = ("N", "O", "D")
 # Multi-Vendor's statuses of products that require approval and were disapproved.
 _STATUSES = {"R": "P", "X": "D"}
 _EVERYBODY = "0"
-_BOX = ("max_items_in_box", "box_length", "box_width", "box_height")
+_BOX = ("min_items_in_box", "max_items_in_box", "box_length", "box_width", "box_height")
 
 
 def convert_product(context: Context, record: Record) -> Rows:
@@ -205,7 +205,7 @@ def convert_product(context: Context, record: Record) -> Rows:
         "stock": max(0, integer(record, "amount")),
         "tracking": "D" if text(record, "tracking") == "D" else "B",
         "weight_grams": grams(record, "weight"),
-        **_box(context, record),
+        **_box(record),
         "gtin": text(record, "gtin"),
         "shipping_freight_cents": max(0, cents(record, "shipping_freight")),
         "exception_type": _choice(record, "exceptions_type", "FA"),
@@ -279,13 +279,11 @@ def _choice(record: Record, name: str, codes: str) -> str:
     return code if code and code in codes else codes[0]
 
 
-def _box(context: Context, record: Record) -> Row:
-    """Return the size of a unit: that of its box, unless the box is for several units. CS-Cart has no unit of length: centimetres."""
+def _box(record: Record) -> Row:
+    """Return the size of a box, and how many units are in it. CS-Cart has no unit of length: centimetres."""
     box = {**shipping_params(record), **{name: record[name] for name in _BOX if name in record}}
-    if integer(box, "max_items_in_box") > 1:
-        context.note("box_length, box_width and box_height are those of a box for several units; left out")
-        box = {}
-    return {f"{name}_mm": max(0, rounded(box, f"box_{name}", 10)) for name in ("length", "width", "height")}
+    sizes = {f"{name}_mm": max(0, rounded(box, f"box_{name}", 10)) for name in ("length", "width", "height")}
+    return sizes | {f"box_{end}_quantity": position(box, f"{end}_items_in_box") for end in ("min", "max")}
 
 
 def _categories(context: Context, record: Record) -> list[int]:
