@@ -135,6 +135,7 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "exception_type": InputField("exception_type", one_of("F", "A")),
     "option_order": InputField("option_order", one_of("P", "S")),
     "details_layout": InputField("details_layout", short_text),
+    "search_words": InputField("search_words", text(_MAX_KEYWORDS)),
     "ncm": InputField("ncm", ncm, code="ncm_invalid"),
     **SEO_FIELDS,
 }

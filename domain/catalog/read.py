@@ -147,13 +147,15 @@ def _categories(rows: str) -> VisibleRows:
 
 _LISTED = _products(LISTED)
 
-_TEXTS = {"n": "name", "s": "short_description", "f": "description", "k": "meta_keywords"}
+_TEXTS = {"n": ("name", "search_words"), "s": ("short_description",), "f": ("description",), "k": ("meta_keywords",)}
 
 
 def _words_in(value: str) -> Condition:
     """Match products of which the texts with these codes together contain each word, ignoring case and accents."""
     codes, _, text = value.partition(":") if ":" in value else ("", "", value)
-    columns = ", ".join(f"t.{column}" for code, column in _TEXTS.items() if code in (codes or _TEXTS))
+    columns = ", ".join(
+        f"t.{column}" for code, of_code in _TEXTS.items() if code in (codes or _TEXTS) for column in of_code
+    )
     # Without an index: only programs written for CS-Cart search so.
     return Condition(f"vitrine_words(concat_ws(' ', {columns})) LIKE ALL ({{}}::text[])", (_like_words(text),))
 

@@ -70,6 +70,7 @@ class Product(SoftDeletable, table="products"):
     exception_type = fields.TextField(default="F")
     option_order = fields.TextField(default="P")
     details_layout = fields.TextField(default="")
+    search_words = fields.TextField(default="")
     box_min_quantity = fields.IntField(default=0)
     box_max_quantity = fields.IntField(default=0)
     sales_rank = fields.BigIntField(default=0)

@@ -238,15 +238,12 @@ class ProductObject:
     on_hand: BigInt | None = column(ON_HAND, "The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(RESERVED, "The stock reserved by open orders.", guard=_INVENTORY_READERS)
     tracking: InventoryTracking = column(description="Whether the stock is tracked.")
-    is_available: bool = computed(
-        IS_AVAILABLE, "Whether it can be bought: on sale, and the minimum quantity in stock or sold in advance."
-    )
+    is_available: bool = computed(IS_AVAILABLE, "Whether it can be bought: on sale, and enough in stock or in advance.")
     in_advance: bool = computed(
-        IS_IN_ADVANCE, "Whether it can be bought in advance only: before `available_since`, or beyond its stock."
+        IS_IN_ADVANCE, "Whether it can only be bought in advance, by its `out_of_stock_action`."
     )
     available_quantity: BigInt | None = column(
-        AVAILABLE_QUANTITY,
-        "The units for sale, those of its combinations if it has some; null if stock doesn't limit it.",
+        AVAILABLE_QUANTITY, "The units for sale, those of its combinations if it has some; null without a limit."
     )
     price_range: PriceRangeObject = price_range()
     average_rating: float | None = column(AVERAGE_RATING, "The mean of the ratings, 1 to 5; null without ratings.")
@@ -256,10 +253,10 @@ class ProductObject:
     width_mm: BigInt = column(description="The width of a packed unit, in millimetres; 0 if unknown.")
     height_mm: BigInt = column(description="The height of a packed unit, in millimetres; 0 if unknown.")
     box_min_quantity: int = column(
-        description="The number of units from which on a box that isn't full is used; fewer are packed singly."
+        description="The fewest units in a box that isn't full; below, they are packed singly."
     )
     box_max_quantity: int = column(
-        description="The number of units in a box of the product's size. Up to 1 the size is that of a unit."
+        description="The units in a box of the product's size; up to 1 it is the size of a unit."
     )
     gtin: str = column(description="The GTIN (EAN, UPC) of 8, 12, 13 or 14 digits; empty if not set.")
     shipping_freight_cents: BigInt = column(description="What each unit adds to the price of shipping, in cents.")
@@ -271,9 +268,7 @@ class ProductObject:
     quantity_choices: int = column(
         description="The number of quantities offered, in steps from the first; it limits the quantity per order. 0 for no limit."
     )
-    low_stock_limit: int = column(
-        description="The stock that another system warns of; the store's setting `low_stock_at` decides here."
-    )
+    low_stock_limit: int = column(description="The stock that another system warns of; here `low_stock_at` decides.")
     available_since: DateTime | None = column(
         description="From when it is sold; before, it can be bought in advance (`out_of_stock_action`) or not at all."
     )
@@ -288,17 +283,17 @@ class ProductObject:
     zero_price_action: str = column(
         description="What another system does at a price of zero: `R` refuse, `P` permit, `A` ask the customer for a price."
     )
-    unlimited_download: bool = column(
-        description="Whether its files may be downloaded without a limit, for storefronts."
-    )
+    unlimited_download: bool = column(description="Whether its files may be downloaded without a limit.")
     promo_text: str = column(description="A promotional text, unsanitized HTML.")
     exception_type: str = column(
         description="What exceptions of its options are: `F` forbidden, `A` the only allowed ones. A change applies to all of them."
     )
-    option_order: str = column(
-        description="How another system offers its options: `P` all at once, `S` one after the other."
-    )
+    option_order: str = column(description="How another system offers its options: `P` at once, `S` in turn.")
     details_layout: str = column(description="The template of its page in another system; empty if not set.")
+    search_words: str | None = column(
+        description="Words that searches match besides name, SKU and descriptions, and that shoppers don't see.",
+        guard=_INVENTORY_READERS,
+    )
     ncm: str = column(description="The NCM, eight digits; empty if not set.")
     category_id: ID | None = column(referenced("categories", "category_id"), "The main category.")
     category_number: BigInt = legacy_number("category_id", "the main category")

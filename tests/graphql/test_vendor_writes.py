@@ -48,7 +48,7 @@ PRODUCT = {
     "name", "name_folded", "slug", "price_cents", "on_hand", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity",
     "max_quantity", "quantity_step", "quantity_choices", "low_stock_limit", "available_since", "out_of_stock_action", "zero_price_action",
     "unlimited_download", "promo_text", "exception_type", "option_order", "details_layout", "ncm", "search",
-    "box_min_quantity", "box_max_quantity",
+    "search_words", "box_min_quantity", "box_max_quantity",
     "page_title", "meta_keywords", "meta_description", *product_records.DEFAULTS,
 }  # fmt: skip
 # The exceptions of its options follow its `exception_type`.

@@ -76,6 +76,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "exceptions_type": "domain/catalog/products.py set_exception_types",
         "avail_since": "domain/catalog/listing.py available_since",
         "out_of_stock_actions": "domain/catalog/listing.py out_of_stock_action",
+        "search_words": "domain/catalog/read.py search_words",
         "min_items_in_box": "domain/carriers/parcels.py box_min",
         "max_items_in_box": "domain/carriers/parcels.py box_max",
     },

@@ -31,7 +31,7 @@ PRODUCTS = Resource(
     privilege_area="products",
     open_to_vendors=True,
     protected_from_vendors=("company_id",),
-    texts=("product", "short_description", "full_description", "promo_text", "seo_name", *SEO_FIELDS),
+    texts=("product", "short_description", "full_description", "promo_text", "seo_name", "search_words", *SEO_FIELDS),
     fields=(
         id_field("product_id"),
         RecordField("product", types.TEXT, "name", "name", label="product (name)"),
@@ -90,6 +90,7 @@ PRODUCTS = Resource(
                 ("exceptions_type", types.choice("F", "A"), "exception_type"),
                 ("options_type", types.choice("P", "S"), "option_order"),
                 ("details_layout", types.TEXT, "details_layout"),
+                ("search_words", types.TEXT, "search_words"),
             )
         ),
         *(

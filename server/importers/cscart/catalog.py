@@ -220,6 +220,7 @@ def convert_product(context: Context, record: Record) -> Rows:
         "unlimited_download": flag(record, "unlimited_download"),
         "promo_text": text(record, "promo_text"),
         "ncm": text(record, "ncm"),
+        "search_words": text(record, "search_words"),
         **{name: text(record, name) for name in SEO_FIELDS},
     }
     droppable = (*SEO_FIELDS, "sku", "slug", "gtin", "ncm", "details_layout")
