@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 @dataclass
 class Reader:
-    """Reads the entities of a source. `products` are the numbers of its products, as their list was read."""
+    """Reads the entities of a source. `products` are the numbers of its products, and whether they may have options."""
 
     source: Source
     report: Report
     expect: Callable[[int], None] = lambda _total: None
-    products: dict[int, Record] = field(default_factory=dict)
+    products: dict[int, bool] = field(default_factory=dict)
     with_options: set[int] = field(default_factory=set)
     _paths: dict[str, str] = field(default_factory=dict)
     _exception_types: dict[int, str] = field(default_factory=dict)
@@ -47,7 +47,9 @@ class Reader:
             return
         async for page in pages:
             if entity.name == "products":
-                self.products |= {number: row for row in page if (number := _number(row, entity.key))}
+                self.products |= {
+                    number: _may_have_options(row) for row in page if (number := _number(row, entity.key))
+                }
             yield page
 
     async def complete(self, entity: ShopEntity, row: Record) -> Record:
@@ -152,7 +154,7 @@ class Reader:
         seen: set[str] = set()
         candidates = sorted(self.products if entity.name == "options" else self.with_options)
         if entity.name == "options":
-            candidates = [number for number in candidates if _may_have_options(self.products[number])]
+            candidates = [number for number in candidates if self.products[number]]
         self.expect(len(candidates))
         for start in range(0, len(candidates), PAGE_SIZE):
             chunk = candidates[start : start + PAGE_SIZE]
