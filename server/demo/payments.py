@@ -1,15 +1,22 @@
-"""Let a demo store take payments through the gateway `sandbox`, after its past orders, which other gateways had charged."""
+"""Let a demo store take payments through the gateway `sandbox`, after its past orders, which other gateways had charged: one is paid."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from domain.payments.sandbox.gateway import NAME
+from domain.payments.sandbox.gateway import NAME, is_enabled
+from kernel.scope import active_scope
+from models.connection.database import fetchval
 from server.demo.catalog import DemoCatalog
 from server.demo.owner import DemoOwner
 
 INSTALLMENTS = "2-6:0:60, 7-12:1.99:300"
+_OPEN_ORDER = """
+SELECT public_id FROM orders o WHERE tenant_id = $1 AND status = 'O' AND deleted_at IS NULL
+    AND NOT EXISTS (SELECT FROM payments p WHERE p.tenant_id = o.tenant_id AND p.order_id = o.id)
+ORDER BY id DESC LIMIT 1
+"""
 
 
 async def connect_sandbox(owner: DemoOwner, catalog: DemoCatalog, ids: Mapping[str, str], at: datetime) -> None:
@@ -24,3 +31,12 @@ async def connect_sandbox(owner: DemoOwner, catalog: DemoCatalog, ids: Mapping[s
         }
         await owner.execute("payment_method_update", at, id=ids[method.key], input=fields)
     await owner.execute("store_settings_update", at, settings={"installments": INSTALLMENTS})
+
+
+async def pay_open_order(owner: DemoOwner, at: datetime) -> None:
+    """Pay the newest open order by a card of the sandbox, so that there is a payment to refund; nothing where the sandbox is off."""
+    if not is_enabled():
+        return
+    with active_scope(owner.scope(at)):
+        order = await fetchval(_OPEN_ORDER, owner.store.id)
+    await owner.execute("payment_create", at, order_id=str(order), kind="CARD", card_token="tok_approved")

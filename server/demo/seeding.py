@@ -40,6 +40,17 @@ class CreatedIds:
     customers: list[str] = field(default_factory=list)
 
 
+# A vendor that waits for its approval.
+_APPLICANT = {
+    "name": "Fios do Sertão",
+    "email": "contato@fiosdosertao.example",
+    "status": "P",
+    "city": "Crato",
+    "state": "CE",
+    "country": "BR",
+}
+
+
 async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_folder: Path | None) -> None:
     """Create all data of the store's catalog, in chronological order.
 
@@ -71,6 +82,8 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_
         owner, customer_data, ids.customers, ids.products, pictures.image(banner(catalog), demo.name), now
     )
     await payments.connect_sandbox(owner, catalog, ids.payments, now)
+    await payments.pay_open_order(owner, now)
+    await owner.create("vendor", now, **_APPLICANT)
     await b2b.create_b2b_data(owner, ids.vendors, ids.products, ids.customers, now)
 
 
