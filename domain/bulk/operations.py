@@ -24,6 +24,7 @@ from auth.credentials import load_app, load_user
 from domain.bulk.configuration import configured
 from domain.bulk.files import delete_files
 from domain.bulk.uploads import delete_unused
+from domain.resting_stores import RESTING_STORES
 from domain.store_limits import check_limit, find_left
 from kernel.errors import Conflict, Forbidden, NotFound, RateLimited, Unauthenticated
 from kernel.ids import parse_reference, uuid7
@@ -67,11 +68,11 @@ WHERE tenant_id = $1 AND public_id = $2 AND (user_id = $3 OR installation_id = $
 RETURNING id
 """
 # The store with the fewest running operations first, so that one store doesn't keep the others waiting.
-_CLAIM = """
+_CLAIM = f"""
 UPDATE bulk_operations o SET claim = $1, due_at = clock_timestamp() + $2, tries = o.tries + 1,
     started_at = coalesce(o.started_at, clock_timestamp()), state = CASE o.state WHEN 'pending' THEN 'running' ELSE o.state END
 FROM (
-    SELECT b.tenant_id, b.id FROM bulk_operations b WHERE b.due_at <= clock_timestamp()
+    SELECT b.tenant_id, b.id FROM bulk_operations b WHERE b.due_at <= clock_timestamp() AND b.tenant_id <> ALL({RESTING_STORES})
     ORDER BY (
         SELECT count(*) FROM bulk_operations r WHERE r.tenant_id = b.tenant_id AND r.claim IS NOT NULL AND r.due_at > clock_timestamp()
     ), b.due_at

@@ -13,6 +13,7 @@ from domain.media.addresses import SIZES
 from domain.media.contents import Content, size_key
 from domain.media.renderer import RenderedFormat
 from domain.media.sizes import load_original, store_size
+from domain.resting_stores import RESTING_STORES
 from domain.storage import storage
 from kernel.clock import now
 from kernel.retries import retry_delay
@@ -24,10 +25,11 @@ MAX_ATTEMPTS = 3
 # A worker that is still at it after that renders for nothing, which is no harm.
 LEASE = timedelta(minutes=2)
 
-_CLAIM = """
+_CLAIM = f"""
 WITH due AS (
     SELECT tenant_id, id FROM media_files
-    WHERE avif_due_at <= clock_timestamp() AND sha256 IS NOT NULL AND width > 0 AND unused_since IS DISTINCT FROM '-infinity'
+    WHERE avif_due_at <= clock_timestamp() AND tenant_id <> ALL({RESTING_STORES})
+        AND sha256 IS NOT NULL AND width > 0 AND unused_since IS DISTINCT FROM '-infinity'
     ORDER BY avif_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
 )
 UPDATE media_files f SET avif_due_at = clock_timestamp() + $1, avif_attempts = f.avif_attempts + 1

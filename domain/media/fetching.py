@@ -18,6 +18,7 @@ from uuid import UUID
 from domain.media import renderer
 from domain.media.addresses import original_path
 from domain.media.usage import REFERRERS
+from domain.resting_stores import RESTING_STORES
 from kernel.errors import Conflict
 from kernel.retries import retry_delay
 from kernel.scope import Scope
@@ -42,6 +43,7 @@ WITH running AS (
 ), due AS (
     SELECT tenant_id, id FROM media_files
     WHERE next_attempt_at <= clock_timestamp() AND {_HOST} <> ALL(ARRAY(SELECT host FROM running WHERE fetches >= {MAX_RUNNING_OF_HOST}))
+        AND tenant_id <> ALL({RESTING_STORES})
     ORDER BY next_attempt_at
     LIMIT CASE WHEN (SELECT sum(fetches) FROM running) >= {MAX_RUNNING} THEN 0 ELSE 1 END FOR UPDATE SKIP LOCKED
 )

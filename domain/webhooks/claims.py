@@ -18,6 +18,7 @@ from asyncpg import Record
 
 from auth.secrets import valid_app_secrets
 from domain.event_types import PING
+from domain.resting_stores import RESTING_STORES
 from domain.webhooks.event_scopes import may_receive
 from domain.webhooks.retries import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from models.connection import database
@@ -43,10 +44,11 @@ with recursive busy as (
 # The longest waiting endpoint first, failing ones last. No key of the row changes, so fan-out isn't blocked.
 _LOCK = (
     BUSY
-    + """
+    + f"""
 select p.tenant_id, p.id, p.failures from busy b
 join event_endpoints p on p.tenant_id = b.tenant_id and p.id = b.endpoint_id
-where b.due_at <= clock_timestamp() and (p.paused_until is null or p.paused_until <= clock_timestamp())
+where b.due_at <= clock_timestamp() and p.tenant_id <> all({RESTING_STORES})
+    and (p.paused_until is null or p.paused_until <= clock_timestamp())
 order by p.failures > 0, p.claimed_at nulls first, p.id
 limit $1
 for no key update of p skip locked

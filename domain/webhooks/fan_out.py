@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain.event_types import EVENT_TYPES, NAMES
+from domain.resting_stores import RESTING_STORES
 from models.connection import database
 
 BATCH_SIZE = 500
 
 # `$2`, `$3`, `$4`: the events and the two scopes of which either authorizes an app. Endpoints get no events older than themselves.
-_FAN_OUT = """
+_FAN_OUT = f"""
 with batch as materialized (
     select tenant_id, id, name, created_at from outbox_events
-    where dispatched_at is null order by id limit $1 for update skip locked
+    where dispatched_at is null and tenant_id <> all({RESTING_STORES}) order by id limit $1 for update skip locked
 ), needs as (
     select * from unnest($2::text[], $3::text[], $4::text[]) as n (name, reads, writes)
 ), created as (
@@ -34,7 +35,11 @@ with batch as materialized (
     returning 1
 )
 select (select count(*) from done) as events, (select count(*) from created) as deliveries,
-    (select count(*) from (select from outbox_events where dispatched_at is null limit $1) p) as pending
+    (
+        select count(*) from (
+            select from outbox_events where dispatched_at is null and tenant_id <> all({RESTING_STORES}) limit $1
+        ) p
+    ) as pending
 """
 
 

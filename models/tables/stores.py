@@ -15,6 +15,7 @@ class Tenant(Model):
     """A store. `status` is `A` active, `S` suspended, `M` in maintenance; while `is_read_only`, mutations other than sign-ins are refused.
 
     `limits` are those of `domain.store_limits` that the platform's operator set.
+    `move` is the state of a move to another database (`server.operations.store_move`).
     `status_letters` is a copy of the statuses that the store added (`models.tables.orders.Status`), by type and code.
     """
 
@@ -30,6 +31,7 @@ class Tenant(Model):
     gateway_secret = fields.BinaryField(null=True)
     is_read_only = fields.BooleanField(default=False)
     limits = fields.JSONField[dict[str, int]](default=dict)
+    move = fields.JSONField[dict[str, str]](null=True)
     created_at = fields.DatetimeField(default=now)
 
     class Meta:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.commands import hosts, store_use
+from server.commands import hosts, moves, store_use
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_fields, print_json, print_json_line, print_line, print_table
@@ -55,6 +55,7 @@ def add(commands: Any) -> None:
         subparser.set_defaults(status=status, message=None, read_only=subparser is read_only)
         add_json_option(subparser, _set_status)
     _add_moves(tenant_commands)
+    moves.add(tenant_commands)
     hosts.add(tenant_commands)
     store_use.add(tenant_commands)
     for subparser in (maintenance, read_only):

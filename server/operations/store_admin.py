@@ -35,6 +35,8 @@ class StoreWithHosts:
     store: Store
     hosts: tuple[str, ...]
     created_at: datetime
+    move: dict[str, Any] | None = None
+    """The state of a move to another database (`server.operations.store_move`)."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the `--json` form."""
@@ -91,7 +93,7 @@ async def find_store(reference: str) -> StoreWithHosts:
 
 
 def _with_hosts(row: Record) -> StoreWithHosts:
-    return StoreWithHosts(build_store(row), tuple(row["hosts"]), row["created_at"])
+    return StoreWithHosts(build_store(row), tuple(row["hosts"]), row["created_at"], database.json_value(row["move"]))
 
 
 async def set_status(
@@ -101,7 +103,13 @@ async def set_status(
 
     An active one may be `read_only`.
     """
-    store = (await find_store(reference)).store
+    entry = await find_store(reference)
+    store = entry.store
+    if entry.move is not None and entry.move["state"] in ("copying", "left"):
+        raise RuleViolation(
+            "this is the copy of a store that is in another database: move it back with vitrine tenant move --undo",
+            reason="moved",
+        )
     if (status == stores.MAINTENANCE or read_only) and store.status == stores.SUSPENDED:
         raise RuleViolation(f"{store.name} is suspended; resume it first", reason="suspended")
     await stores.change_status(store.id, status, message=message, read_only=read_only)

@@ -53,8 +53,8 @@ _PLATFORM_ROWS: Mapping[str, str] = {
     APPS: "(t.registered_in = {0} OR t.id IN (SELECT i.app_id FROM app_installations i WHERE i.tenant_id = {0}))",
 }
 _SET_BY_INSTALLATION = frozenset({OF_STORE, "store_id"})
-# Of the row in `tenants`: its id, and whether it is read-only, which it isn't after the move.
-_STORE_STATE = {"id", "is_read_only"}
+# Of the row in `tenants`: its id, whether it is read-only, which it isn't after the move, and the state of another kind of move.
+_STORE_STATE = {"id", "is_read_only", "move"}
 _KEY_BYTES = 48
 # A changed status reaches every process within a second (domain/stores.py).
 _STATUS_SECONDS = 1.0
@@ -108,6 +108,12 @@ async def store_parts(connection: asyncpg.Connection) -> tuple[Part, ...]:
     """Return what moves with a store, each table after those it references; the counters last, because inserted rows raise them."""
     parts = [_part(table) for table in await read_tables(connection) if _moves(table)]
     return tuple(sorted(parts, key=lambda part: part.table.name == COUNTERS))
+
+
+async def move_parts(connection: asyncpg.Connection) -> tuple[Part, ...]:
+    """Return what is copied without triggers: what they fill too, but not what each installation counts."""
+    tables = [table for table in await read_tables(connection) if table.is_of_store or table.name in _PLATFORM_ROWS]
+    return tuple(_part(table) for table in tables if table.name != "store_usage")
 
 
 def _moves(table: Table) -> bool:

@@ -1,0 +1,107 @@
+"""`vitrine tenant move`: move a store to another database while it serves (`server.operations.store_move`)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from server.commands.context import CommandContext, open_context, read_settings
+from server.commands.errors import CommandError
+from server.commands.output import add_json_option, print_error, print_json, print_line
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from server.operations.store_copy import Side
+
+
+def add(tenant_commands: Any) -> None:
+    """Declare the command."""
+    move = tenant_commands.add_parser(
+        "move",
+        help="move a store to another database while it serves",
+        description="Copy a store to another database, follow its changes, make it read-only for some seconds, and let it be served there."
+        " An interrupted move is continued by the same command. What is here remains, closed, until it is deleted.",
+    )
+    move.add_argument("id", metavar="STORE", help="the store: UUID or host")
+    move.add_argument("--to", metavar="URL", required=True, help="the other database, as its owner")
+    move.add_argument("--to-storage", metavar="URL", help="the other storage of files, as VITRINE_STORAGE_URL")
+    move.add_argument("--undo", action="store_true", help="move the store back, with what was written there")
+    add_json_option(move, _move)
+
+
+async def _move(args: argparse.Namespace) -> None:
+    from server.operations import store_admin
+    from server.operations.store_move import StoreMove, lock_move
+
+    async with open_context(read_settings()) as context:
+        await _check_key(args, context)
+        entry = await store_admin.find_store(args.id)
+        public_id = entry.store.public_id
+        async with _sides(args, context, public_id) as (here, there):
+            source, target = (there, here) if args.undo else (here, there)
+            await lock_move(source, target, public_id)
+            await _check_files(source, args)
+            result = await StoreMove(source, target, lambda step: print_error(step)).run()
+    if args.json:
+        print_json(
+            {
+                "tenant_id": str(public_id),
+                "rows": result.rows,
+                "rounds": result.rounds,
+                "files": result.files,
+                "pause_seconds": round(result.pause_seconds, 3),
+                "late": result.late,
+            }
+        )
+        return
+    print_line(
+        f"moved {entry.store.name}: {result.rows} rows, {result.files} files, read-only for {result.pause_seconds:.1f} s"
+    )
+    if result.late:
+        tables = ", ".join(f"{name} {count}" for name, count in result.late.items())
+        print_line(f"written after the last copy, and not moved: {tables}")
+
+
+async def _check_key(args: argparse.Namespace, context: CommandContext) -> None:
+    from server.start_checks import check_secret_key
+
+    await check_secret_key(context.settings, replace(context.location, owner_url=args.to, serving_url=args.to))
+
+
+@asynccontextmanager
+async def _sides(
+    args: argparse.Namespace, context: CommandContext, public_id: UUID
+) -> AsyncIterator[tuple[Side, Side]]:
+    from domain.storage import open_storage
+    from server.operations.store_copy import Side
+    from server.operations.store_transfer import connect_owner
+
+    own = open_storage(context.settings.storage_address)
+    try:
+        other = own if args.to_storage is None else open_storage(args.to_storage)
+    except ValueError as error:
+        raise CommandError(f"--to-storage is {args.to_storage!r}: {error}") from error
+    owner_url = context.location.owner_url
+    async with connect_owner(owner_url) as first, connect_owner(args.to) as second:
+        here, there = Side(first, owner_url, own), Side(second, args.to, other)
+        for side in (here, there):
+            await side.read(public_id)
+        yield here, there
+
+
+async def _check_files(source: Side, args: argparse.Namespace) -> None:
+    """Refuse to share a storage: deleting the old copy deletes its files."""
+    from server.operations.media_contents import find_contents
+
+    if (
+        args.to_storage is None
+        and source.store_id
+        and (contents := await find_contents(source.connection, source.store_id))
+    ):
+        raise CommandError(
+            f"the store has {len(contents)} media files: --to-storage is required, another one than here"
+        )

@@ -1,0 +1,204 @@
+"""Move a store to another database while it serves: `vitrine tenant move` (docs/scaling.md#move-a-store-while-it-serves).
+
+    copy        all rows, in one snapshot and one transaction, into a copy that is suspended and read-only: workers leave it alone
+    follow      what has changed since, again and again, until a round is short; then every table is compared
+    pause       the store becomes read-only; the rest is copied, and the tables that differed are compared
+    switch      the copy becomes the store, in one transaction there; then the old one becomes the copy, in one here
+
+Why not logical replication: it needs `wal_level=logical` and a superuser for tables with row-level security, and can't change `tenant_id`
+and `app_id`, which differ between databases. Why not the event feed: it has no rows of most tables, and no deletions.
+
+`tenants.move` on both sides says how far a move is, and is written in the transaction of each step: an interrupted move is continued by the
+same command. The old copy lacks what was written after the switch, so undoing is the same in the other direction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from domain.media.contents import object_headers
+from kernel.clock import format_rfc3339, now
+from server.operations.archives import ArchiveError
+from server.operations.media_contents import find_contents
+from server.operations.store_copy import COPYING, Side, StoreCopy
+from server.operations.store_transfer import connect_owner
+
+ARRIVED, LEAVING, LEFT = "arrived", "leaving", "left"
+"""The states of a move besides that of the copy: there since the switch, here until the switch and from then on."""
+_SHORT_SECONDS = 1.0
+_MAX_ROUNDS = 30
+_NOTICE_SECONDS = 1.0
+"""A changed status reaches every process within it."""
+_WRITERS_SECONDS = 3.0
+_POLL_SECONDS = 0.05
+
+_LOCK = "SELECT pg_try_advisory_lock(hashtextextended('store move:' || $1::text, 0))"
+_OLDEST = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
+_FENCE = "SELECT FROM tenants WHERE id = $1 FOR UPDATE"
+_WRITERS = """
+SELECT coalesce(array_agg(virtualtransaction), '{}') FROM pg_catalog.pg_locks
+WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND pid <> pg_catalog.pg_backend_pid()
+"""
+_HOSTS = "SELECT host, verified_at, is_primary, is_redirected FROM store_hosts WHERE store_id = $1"
+_ADD_HOST = (
+    "INSERT INTO store_hosts (store_id, host, verified_at, is_primary, is_redirected) VALUES ($1, $2, $3, $4, $5)"
+)
+_TAKEN = "SELECT host FROM store_hosts WHERE host = ANY($1::text[]) AND store_id <> $2"
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MoveResult:
+    """What a move did: rows written, rounds, files copied, the seconds in which the store was read-only.
+
+    `late` are numbers of rows, by table, that were written here after the last copy, such as those of sign-ins: they aren't there.
+    """
+
+    rows: int
+    rounds: int
+    files: int
+    pause_seconds: float
+    late: dict[str, int]
+
+
+async def lock_move(source: Side, target: Side, public_id: UUID) -> None:
+    """Keep other moves of the store away while the connections are open; raises ArchiveError."""
+    for side in (source, target):
+        if not await side.connection.fetchval(_LOCK, str(public_id)):
+            raise ArchiveError("the store is being moved, or both URLs lead to the same database")
+
+
+class StoreMove:
+    """A move of one store from one database to another; `step` is called at each step, for reports and tests."""
+
+    def __init__(self, source: Side, target: Side, step: Step) -> None:
+        self._source = source
+        self._target = target
+        self._step = step
+        self._copy = StoreCopy(source, target, target.move.get("since") if target.state in (COPYING, LEFT) else None)
+        self._copied: set[str] = set()
+
+    async def run(self) -> MoveResult:
+        """Move the store, or continue an interrupted move.
+
+        Raises ArchiveError; until the switch the store then serves on where it was.
+        """
+        source, target = self._source, self._target
+        if target.state == ARRIVED and source.state == LEAVING and target.move["ticket"] == source.move["ticket"]:
+            await self._leave(source.connection)  # interrupted between the two transactions of the switch
+            return self._result(0.0, {})
+        await self._check()
+        was_read_only: bool = source.move["was_read_only"] if source.state == LEAVING else source.is_read_only
+        ticket: str = target.move.get("ticket") or str(uuid4())
+        leaving = {"state": LEAVING, "ticket": ticket, "was_read_only": was_read_only}
+        await source.set(source.status, was_read_only, leaving)
+        try:
+            await self._follow(ticket)
+            self._step("compare")
+            await self._copy.copy_changes(ticket, compares_all=True)
+            return await self._switch(leaving)
+        except BaseException:
+            await self._serve_on(was_read_only)
+            raise
+
+    async def _check(self) -> None:
+        source, target = self._source, self._target
+        if not source.store_id or source.state in (COPYING, LEFT):
+            raise ArchiveError("the store isn't here, or it is the copy of one that moves or has moved")
+        if target.store_id and target.state not in (COPYING, LEFT):
+            raise ArchiveError("the store exists there")
+        if target.store_id and target.move["ticket"] != source.move.get("ticket"):
+            raise ArchiveError("there is the copy of another move: delete it there first (vitrine tenant delete)")
+        hosts = await source.connection.fetch(_HOSTS, source.store_id)
+        taken = await target.connection.fetchval(_TAKEN, [row["host"] for row in hosts], target.store_id)
+        if taken is not None:
+            raise ArchiveError(f"the address {taken} is in use by another store there")
+        await self._copy.read_tables()
+
+    async def _serve_on(self, was_read_only: bool) -> None:
+        """Let the store be written here again, unless the switch has happened; after a lost connection the repeated command does."""
+        source, target = self._source, self._target
+        if target.state != ARRIVED and not source.connection.is_closed() and not source.connection.is_in_transaction():
+            await source.set(source.status, was_read_only, source.move)
+
+    async def _follow(self, ticket: str) -> None:
+        """Copy until a round takes less than a second."""
+        self._step("copy")
+        for _ in range(_MAX_ROUNDS):
+            began = monotonic()
+            await self._copy_files()
+            await self._copy.copy_changes(ticket)
+            self._step("follow")
+            if monotonic() - began < _SHORT_SECONDS:
+                return
+
+    async def _copy_files(self) -> None:
+        """Copy the contents of media files that were not yet; sizes are rendered there again."""
+        for content in await find_contents(self._source.connection, self._source.store_id):
+            if content.key not in self._copied:
+                data = await self._source.files.read(content.key)
+                if data is not None:
+                    await self._target.files.put(
+                        content.key, data, object_headers(content.mime_type, content.file_name)
+                    )
+                self._copied.add(content.key)
+
+    # --- The switch ------------------------------------------------------------------------------------------------------
+
+    async def _switch(self, leaving: dict[str, Any]) -> MoveResult:
+        """Make the store read-only, copy the rest, and let the other one serve."""
+        source = self._source
+        self._step("pause")
+        began = monotonic()
+        await source.set(source.status, True, leaving)
+        await asyncio.sleep(_NOTICE_SECONDS)
+        await self._wait_for_writers()
+        async with connect_owner(source.url, source.store_id) as fence, fence.transaction():
+            # Waits for transactions that have inserted rows of the store, and lets others wait, as the foreign keys of all its tables do.
+            await fence.execute("SET LOCAL lock_timeout = '10s'")
+            await fence.execute(_FENCE, source.store_id)
+            await self._copy_files()
+            await self._copy.copy_changes(leaving["ticket"])
+            self._step("switch")
+            await self._arrive(leaving)
+            self._step("switched")
+            await self._leave(fence)
+        seconds = monotonic() - began
+        self._step("done")
+        return self._result(seconds, await self._copy.count_later())
+
+    async def _wait_for_writers(self) -> None:
+        """Wait until the transactions that have written something have ended, for three seconds at most."""
+        connection = self._source.connection
+        running = set(await connection.fetchval(_WRITERS))
+        deadline = monotonic() + _WRITERS_SECONDS
+        while running and monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
+            running &= set(await connection.fetchval(_WRITERS))
+
+    async def _arrive(self, leaving: dict[str, Any]) -> None:
+        source, target = self._source, self._target
+        hosts = await source.connection.fetch(_HOSTS, source.store_id)
+        async with target.connection.transaction():
+            await target.connection.execute("DELETE FROM store_hosts WHERE store_id = $1", target.store_id)
+            await target.connection.executemany(_ADD_HOST, [(target.store_id, *host) for host in hosts])
+            since = await target.connection.fetchval(_OLDEST)
+            move = {"state": ARRIVED, "ticket": leaving["ticket"], "since": since, "at": format_rfc3339(now())}
+            await target.set(source.status, leaving["was_read_only"], move)
+
+    async def _leave(self, connection: asyncpg.Connection) -> None:
+        """Make this one the copy: what is written there from now on has transactions that are not older than `since`."""
+        arrived = self._target.move
+        move = {"state": LEFT, "ticket": arrived["ticket"], "since": arrived["since"], "at": arrived["at"]}
+        await self._source.set("S", True, move, connection)
+
+    def _result(self, seconds: float, late: dict[str, int]) -> MoveResult:
+        return MoveResult(self._copy.rows, self._copy.rounds, len(self._copied), seconds, late)

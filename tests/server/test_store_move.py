@@ -1,0 +1,274 @@
+"""`vitrine tenant move`: every row arrives while the store is written to, and an interruption leaves one store that serves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from domain.storage import open_storage
+from domain.webhooks.fan_out import fan_out_events
+from models.connection import database as db
+from server.operations.archives import ArchiveError
+from server.operations.store_copy import Side
+from server.operations.store_move import MoveResult, StoreMove, lock_move
+from server.operations.store_transfer import connect_owner
+from tests.harness.sample_store import SampleStore
+from tests.server.command_line import SECRET, Vitrine
+from tests.server.test_store_transfer import rows_of
+
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
+
+PRODUCT = "insert into products (tenant_id, public_id, name, slug, price_cents) values ($1, gen_random_uuid(), $2, $2, 1) returning id"
+
+
+class Killed(Exception):
+    """What a test raises in place of a kill."""
+
+
+@dataclass(frozen=True)
+class Databases:
+    """The two databases as their owner, and the folder of files of the other one."""
+
+    here: str
+    there: str
+    folder: Path
+
+
+def superuser(url: str) -> str:
+    return url.replace("vitrine_owner@", "postgres@")
+
+
+@pytest.fixture
+async def databases(database_url: str, migrated_database_url: str, tmp_path: Path) -> Databases:
+    connection = await asyncpg.connect(superuser(migrated_database_url))
+    await connection.execute("GRANT SET ON PARAMETER session_replication_role TO vitrine_owner")
+    await connection.close()
+    return Databases(database_url, migrated_database_url, tmp_path)
+
+
+@asynccontextmanager
+async def sides(databases: Databases, public_id: UUID) -> AsyncIterator[tuple[Side, Side]]:
+    async with connect_owner(databases.here) as first, connect_owner(databases.there) as second:
+        here = Side(first, databases.here, open_storage((databases.folder / "here").as_uri()))
+        there = Side(second, databases.there, open_storage((databases.folder / "there").as_uri()))
+        for side in (here, there):
+            await side.read(public_id)
+        yield here, there
+
+
+async def move(
+    databases: Databases, sample: SampleStore, *, undo: bool = False, step: Any = lambda name: None
+) -> MoveResult:
+    public_id = sample.store.public_id
+    async with sides(databases, public_id) as (here, there):
+        source, target = (there, here) if undo else (here, there)
+        await lock_move(source, target, public_id)
+        return await StoreMove(source, target, step).run()
+
+
+async def state(url: str, public_id: UUID) -> tuple[str, bool, str] | None:
+    """Return status, whether it is read-only and the state of the move."""
+    connection = await asyncpg.connect(superuser(url))
+    try:
+        row = await connection.fetchrow(
+            "select status, is_read_only, coalesce(move->>'state', '') as state from tenants where public_id = $1",
+            public_id,
+        )
+        return None if row is None else tuple(row)
+    finally:
+        await connection.close()
+
+
+async def written(url: str, public_id: UUID, sql: str, *args: Any) -> Any:
+    """Execute a statement with the store's id as `$1`, as an interface of that database would."""
+    connection = await asyncpg.connect(superuser(url))
+    try:
+        store_id = await connection.fetchval("select id from tenants where public_id = $1", public_id)
+        return await connection.fetchval(sql, store_id, *args)
+    finally:
+        await connection.close()
+
+
+async def test_everything_arrives_that_is_written_during_the_move(sample: SampleStore, databases: Databases):
+    public_id, steps = sample.store.public_id, []
+
+    async def write_on() -> None:
+        number = 0
+        while not stopped.is_set():
+            number += 1
+            await sample.execute(PRODUCT, sample.store.id, f"durante-{number}")
+            await sample.execute("update products set price_cents = $2 where tenant_id = $1", sample.store.id, number)
+            await asyncio.sleep(0.01)
+
+    stopped = asyncio.Event()
+    writing = asyncio.create_task(write_on())
+
+    def step(name: str) -> None:
+        steps.append(name)
+        if name == "pause":
+            stopped.set()
+
+    result = await move(databases, sample, step=step)
+    await writing
+    assert steps[:2] == ["copy", "follow"]
+    assert steps[-5:] == ["compare", "pause", "switch", "switched", "done"]
+    assert await rows_of(databases.there, public_id) == await rows_of(databases.here, public_id)
+    assert await state(databases.here, public_id) == ("S", True, "left")
+    assert await state(databases.there, public_id) == ("A", False, "arrived")
+    assert result.pause_seconds < 15
+    assert result.late == {}
+
+
+async def test_deleted_and_exchanged_rows_are_followed(sample: SampleStore, databases: Databases):
+    public_id = sample.store.public_id
+    for slug in ("um", "dois", "tres"):
+        await written(databases.here, public_id, PRODUCT, slug)
+    changes = [
+        "delete from products where tenant_id = $1 and slug = 'tres'",
+        "update products set slug = 'outro' where tenant_id = $1 and slug = 'um'",
+        "update products set slug = 'um' where tenant_id = $1 and slug = 'dois'",
+        "update products set slug = 'dois' where tenant_id = $1 and slug = 'outro'",
+    ]
+    async with sides(databases, public_id) as (here, there):
+        copying = StoreMove(here, there, lambda _: None)
+        follow = copying._follow
+
+        async def follow_and_change(ticket: str) -> None:
+            await follow(ticket)
+            for change in changes:
+                await written(databases.here, public_id, change)
+
+        copying._follow = follow_and_change  # type: ignore[method-assign]
+        await copying.run()
+    assert await rows_of(databases.there, public_id) == await rows_of(databases.here, public_id)
+
+
+@pytest.mark.parametrize("at", ["copy", "follow", "compare", "pause", "switch", "switched", "done"])
+@pytest.mark.parametrize("how", ["error", "kill"])
+async def test_an_interrupted_move_leaves_one_store_and_is_continued(
+    sample: SampleStore, databases: Databases, at: str, how: str
+):
+    public_id = sample.store.public_id
+    before = await rows_of(databases.here, public_id)
+
+    def fail(name: str) -> None:
+        if name == at:
+            raise Killed(name)
+
+    async def interrupted() -> None:
+        with pytest.raises(Killed):
+            await move(databases, sample, step=fail)
+
+    if how == "error":
+        await interrupted()
+    else:
+        await asyncio.to_thread(killed_at, databases, public_id, at)
+    here, there = await state(databases.here, public_id), await state(databases.there, public_id)
+    assert here is not None
+    writable = [side for side in (here, there) if side is not None and side[:2] == ("A", False)]
+    serving = [side for side in (here, there) if side is not None and side[0] == "A"]
+    if at in ("switched", "done"):
+        assert writable == [there], (at, here, there)
+    elif how == "error":
+        assert writable == [here], (at, here, there)
+    else:
+        # What a killed process can't undo: the store is read-only until the command is repeated.
+        assert serving == [here], (at, here, there)
+    if at != "done":
+        await move(databases, sample)
+    assert await state(databases.here, public_id) == ("S", True, "left"), at
+    assert await state(databases.there, public_id) == ("A", False, "arrived"), at
+    assert await rows_of(databases.there, public_id) == before, at
+
+
+def killed_at(databases: Databases, public_id: UUID, at: str) -> None:
+    """Move in a process of its own, which kills itself at a step."""
+    child = os.fork()
+    if child:
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        return
+
+    def die(name: str) -> None:
+        if name == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def run() -> None:
+        async with sides(databases, public_id) as (here, there):
+            await StoreMove(here, there, die).run()
+
+    try:
+        asyncio.set_event_loop(None)
+        asyncio.new_event_loop().run_until_complete(run())
+    finally:
+        os._exit(1)
+
+
+async def test_a_move_is_undone_with_what_was_written_there(sample: SampleStore, databases: Databases):
+    public_id = sample.store.public_id
+    await move(databases, sample)
+    await written(databases.there, public_id, PRODUCT, "la")
+    await written(
+        databases.there, public_id, "update products set price_cents = 77 where tenant_id = $1 and slug = 'la'"
+    )
+    result = await move(databases, sample, undo=True)
+    assert result.rows < 100
+    assert (
+        await written(
+            databases.here, public_id, "select price_cents from products where tenant_id = $1 and slug = 'la'"
+        )
+        == 77
+    )
+    assert await rows_of(databases.here, public_id) == await rows_of(databases.there, public_id)
+    assert await state(databases.here, public_id) == ("A", False, "arrived")
+    assert await state(databases.there, public_id) == ("S", True, "left")
+    await move(databases, sample)
+    assert await state(databases.there, public_id) == ("A", False, "arrived")
+
+
+async def test_what_can_t_be_moved_is_refused_before_anything_changes(sample: SampleStore, databases: Databases):
+    public_id = sample.store.public_id
+    with pytest.raises(ArchiveError, match="same database"):
+        await move(replace(databases, there=databases.here), sample)
+    with pytest.raises(ArchiveError, match="isn't here"):
+        await move(databases, sample, undo=True)
+    connection = await asyncpg.connect(superuser(databases.there))
+    try:
+        await connection.execute("REVOKE SET ON PARAMETER session_replication_role FROM vitrine_owner")
+        with pytest.raises(ArchiveError, match="GRANT SET ON PARAMETER session_replication_role TO vitrine_owner"):
+            await move(databases, sample)
+    finally:
+        await connection.close()
+    assert (await state(databases.here, public_id) or ())[:2] == ("A", False)
+    assert await state(databases.there, public_id) is None
+
+
+async def test_workers_leave_copies_alone(sample: SampleStore):
+    await sample.execute("update outbox_events set dispatched_at = null where tenant_id = $1", sample.store.id)
+    async with db.cross_store_connection() as platform:
+        await platform.execute("update tenants set status = 'S', is_read_only = true where id = $1", sample.store.id)
+    pending = "select count(*) from outbox_events where dispatched_at is null"
+    before = await sample.value(pending)
+    await fan_out_events()
+    assert await sample.value(pending) == before
+
+
+async def test_the_command_moves_a_store_and_back(sample: SampleStore, databases: Databases, tmp_path: Path):
+    vitrine = Vitrine(tmp_path, DATABASE_URL=databases.here, VITRINE_SECRET_KEY=SECRET)
+    to = ("--to", databases.there, "--to-storage", (tmp_path / "files").as_uri())
+    moved = vitrine("tenant", "move", sample.host, *to, "--json").json
+    assert (moved["tenant_id"], moved["rounds"] >= 3) == (str(sample.store.public_id), True)
+    refused = vitrine("tenant", "resume", str(sample.store.public_id)).error_line
+    assert "in another database" in refused
+    back = vitrine("tenant", "move", sample.host, *to, "--undo").out
+    assert "read-only for" in back
+    assert vitrine("tenant", "suspend", sample.host).code == 0
