@@ -95,6 +95,8 @@ function writable(input, record, entity, depth = 0) {
       const target = base.kind === "id" ? referenced(name, record, entity) : undefined;
       return [target ? { ...base, kind: "record", entity: target, label: labelOf(typeOf(target)) } : base];
     }
+    // As deep as one likes, such as the items of a menu: written as JSON, and only in a new record.
+    if (named === input) return [{ ...base, from: undefined, isUnread: true }];
     if (depth === 2) return [];
     const nested = from && record ? getNamedType(record.getFields()[from]?.type ?? record) : undefined;
     return [{ ...base, kind: "object", members: writable(named, isObjectType(nested) ? nested : undefined, undefined, depth + 1) }];

@@ -1,4 +1,4 @@
-"""Resolve languages, language variables, pages and blocks."""
+"""Resolve languages, language variables, pages, blocks, redirects and menus."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from domain.content.language_variables import (
     put_language_variable,
 )
 from domain.content.languages import LANGUAGE_RECORDS, default_language
+from domain.content.menus import MENU_RECORDS
 from domain.content.pages import PAGE_RECORDS
 from domain.content.read import LANGUAGE_VARIABLES, LANGUAGES
 from domain.content.redirects import REDIRECT_RECORDS
@@ -39,6 +40,7 @@ from schema.types.content import (
     PageInput,
     PageObject,
 )
+from schema.types.menus import MenuInput, MenuObject
 from schema.types.redirects import RedirectInput, RedirectObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
@@ -127,6 +129,7 @@ QUERIES = (
     build_entity_queries(PageObject),
     build_entity_queries(BlockObject),
     build_entity_queries(RedirectObject),
+    build_entity_queries(MenuObject),
 )
 MUTATIONS = (
     LanguageVariableMutations,
@@ -150,4 +153,11 @@ MUTATIONS = (
     ),
     build_entity_mutations(BlockObject, BlockInput, BLOCK_RECORDS, _WRITE),
     build_entity_mutations(RedirectObject, RedirectInput, REDIRECT_RECORDS, _WRITE),
+    build_entity_mutations(
+        MenuObject,
+        MenuInput,
+        MENU_RECORDS,
+        _WRITE,
+        update_description="Update a menu; omitted fields stay unchanged, `items` replace all of its items.",
+    ),
 )

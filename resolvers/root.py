@@ -9,6 +9,7 @@ from typing import Any
 
 import strawberry
 from graphql import (
+    GraphQLInputObjectType,
     GraphQLNonNull,
     GraphQLScalarType,
     GraphQLSchema,
@@ -117,6 +118,7 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     bind_resolvers(graphql_core(schema))
     _make_root_fields_nullable(graphql_core(schema))
     describe_arguments(graphql_core(schema))
+    _mark_one_of(graphql_core(schema))
     if schema_class is InternalSchema:
         _take_texts(graphql_core(schema))
     else:
@@ -130,6 +132,14 @@ def _make_root_fields_nullable(schema: GraphQLSchema) -> None:
         for field in root.fields.values():
             if is_non_null_type(field.type):
                 field.type = field.type.of_type
+
+
+def _mark_one_of(schema: GraphQLSchema) -> None:
+    """Let graphql-core validate inputs of exactly one field: Strawberry does while it builds them, in words of its own."""
+    for type_ in schema.type_map.values():
+        if is_input_object_type(type_) and type_.extensions["strawberry-definition"].is_one_of:
+            type_.is_one_of = True
+            type_.out_type = GraphQLInputObjectType.out_type  # type: ignore[method-assign]
 
 
 def _take_texts(schema: GraphQLSchema) -> None:

@@ -69,6 +69,7 @@ _BY_NAME: Mapping[str, str] = {
     "period": "The period.",
     "quantity": "The number of units.",
     "query": "The words to look for.",
+    "handle": "What storefronts know it by, in place of the ID.",
     "path": "The path, in place of the ID.",
     "reason": "The reason, kept in the order's history.",
     "redirect_uri": "The URI to which the app is redirected, one of those registered.",

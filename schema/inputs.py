@@ -22,6 +22,13 @@ def input_type(cls: type[T]) -> type[T]:
     return built_of_provided(strawberry.input(cls, description=" ".join((cls.__doc__ or "").split())))
 
 
+@dataclass_transform(kw_only_default=True)
+def one_of_input(cls: type[T]) -> type[T]:
+    """Declare an input of which exactly one field is provided."""
+    description = " ".join((cls.__doc__ or "").split())
+    return built_of_provided(strawberry.input(cls, one_of=True, description=description))
+
+
 def built_of_provided(cls: type[T]) -> type[T]:
     """Let an input be built of the fields that a request provides; Strawberry converts each field of the type, thirty of a product."""
     cls.__strawberry_definition__.from_input = _build_input  # type: ignore[attr-defined]

@@ -50,9 +50,10 @@ def _record(table: str, selected: str, condition: str = "") -> str:
     )
 
 
-_LEADS = " OR ".join(
+LEADS = " OR ".join(
     ["t.link IS NOT NULL", *(f"EXISTS ({_record(table, '', is_open)})" for table, is_open in _OPEN.items())]
 )
+"""Whether a row with these columns leads to a link, or to a record that shoppers may open."""
 TARGET_SQL = (
     "coalesce(t.link, "
     + ", ".join("(" + _record(table, f"'/{segment}/' || r.slug") + ")" for table, segment in SEGMENTS.items())
@@ -79,7 +80,7 @@ def at_path(path: str) -> Condition:
         "(SELECT r.path FROM redirects r WHERE r.tenant_id = t.tenant_id AND r.path = ANY({}::text[])"
         " ORDER BY char_length(r.path) DESC LIMIT 1)"
     )
-    conditions, params = [f"t.path = {longest}", f"({_LEADS})"], [[wanted, bare]]
+    conditions, params = [f"t.path = {longest}", f"({LEADS})"], [[wanted, bare]]
     if place := _place(path):
         table, slug = place
         conditions.append(
@@ -104,7 +105,7 @@ def _at_paths(value: Any) -> Condition:
 
 REDIRECTS = Entity(
     table="redirects",
-    visible=published(("view_content",), "read_content", _LEADS),
+    visible=published(("view_content",), "read_content", LEADS),
     filters={
         "id": ids("redirects"),
         "path": EntityFilter("text", _at_paths, "of any of these paths", many=True),
@@ -140,7 +141,8 @@ def _path_text(value: object) -> object:
     return normal
 
 
-def _link_text(value: object) -> object:
+def link_text(value: object) -> object:
+    """Read a path or an http or https address; raises InvalidValue."""
     if value is None:
         return None
     link = str(text(_MAX_LINK, blank=False)(value)).strip()
@@ -151,7 +153,7 @@ def _link_text(value: object) -> object:
 
 REDIRECT_FIELDS: Mapping[str, InputField] = {
     "path": InputField("path", _path_text, code="path_invalid", required="required"),
-    "target": InputField("link", _link_text, code="target_invalid"),
+    "target": InputField("link", link_text, code="target_invalid"),
 }
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('redirects:' || $1::bigint, 0))"

@@ -1,10 +1,10 @@
-"""Languages, language variables, pages, layout blocks, newsletter subscribers and call requests."""
+"""Languages, language variables, pages, layout blocks, redirects, menus, newsletter subscribers and call requests."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.tables.base import SoftDeletable, Timestamped
+from models.tables.base import SoftDeletable, StoreModel, Timestamped
 
 
 class Language(SoftDeletable, table="languages"):
@@ -67,6 +67,29 @@ class Redirect(Timestamped, table="redirects"):
     page = fields.ForeignKeyField("models.Page", null=True, related_name="redirects")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="redirects")
     link = fields.TextField(null=True)
+
+
+class Menu(Timestamped, table="menus"):
+    """A menu of the storefronts, which know it by its handle."""
+
+    handle = fields.TextField()
+    name = fields.TextField()
+
+
+class MenuItem(StoreModel, table="menu_items"):
+    """An item of a menu, below the one at `parent_place`. At most one of the records and the link is set, none of a heading."""
+
+    menu = fields.ForeignKeyField("models.Menu", related_name="items")
+    place = fields.IntField()
+    parent_place = fields.IntField(null=True)
+    name = fields.TextField()
+    product = fields.ForeignKeyField("models.Product", null=True, related_name="menu_items")
+    category = fields.ForeignKeyField("models.Category", null=True, related_name="menu_items")
+    page = fields.ForeignKeyField("models.Page", null=True, related_name="menu_items")
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="menu_items")
+    link = fields.TextField(null=True)
+    node = fields.BigIntField(generated=True)
+    parent_node = fields.BigIntField(null=True, generated=True)
 
 
 class Subscriber(SoftDeletable, table="subscribers"):

@@ -42,10 +42,10 @@ _BLOCKS: Sequence[dict[str, object]] = (
         "content": {"title": "Feito à mão", "link": "/quem-somos"},
     },
     {
-        "type": "menu",
-        "name": "Rodapé",
-        "properties": {"columns": "3"},
-        "content": {"items": ["Quem somos", "Trocas e devoluções", "Fale conosco"]},
+        "type": "text",
+        "name": "Frete",
+        "properties": {"color": "verde"},
+        "content": {"text": "Frete grátis a partir de R$ 300 no Sudeste."},
     },
     {"type": "products", "name": "Novidades", "properties": {"limit": "8"}, "content": {"sort": "newest"}},
     {"type": "html", "name": "Aviso de férias", "content": {"html": "<b>Voltamos dia 7.</b>"}, "status": "D"},
@@ -63,17 +63,21 @@ async def create_content(
     products: Sequence[str],
     banner: Image | None,
     now: datetime,
-) -> None:
-    """Create all of it; `customer_ids` and `products` are the ids of existing rows. The page that the banner links to has its picture."""
+) -> dict[str, str]:
+    """Create all of it, and return the ids of the pages by name; `customer_ids` and `products` are the ids of existing rows.
+
+    The page that the banner links to has its picture.
+    """
     created_at = now - timedelta(days=180)
     await owner.create("language", created_at, code="en", name="English", country_code="US", status="D")
-    await _create_pages(owner, banner, created_at)
+    page_ids = await _create_pages(owner, banner, created_at)
     for block in _BLOCKS:
         await owner.create("block", created_at, **block)
     await _create_audience(owner, customers, customer_ids, products, now)
+    return page_ids
 
 
-async def _create_pages(owner: DemoOwner, banner: Image | None, at: datetime) -> None:
+async def _create_pages(owner: DemoOwner, banner: Image | None, at: datetime) -> dict[str, str]:
     page_ids: dict[str, str] = {}
     for position, page in enumerate(_PAGES):
         values = asdict(page)
@@ -81,6 +85,7 @@ async def _create_pages(owner: DemoOwner, banner: Image | None, at: datetime) ->
         page_ids[page.name] = await owner.create(
             "page", at, **values, position=position, parent_id=parent, image=None if position else banner
         )
+    return page_ids
 
 
 async def _create_audience(

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from server.demo import b2b, carts, content, options, orders, payments, pricing, warehouses
+from server.demo import b2b, carts, content, menus, options, orders, payments, pricing, warehouses
 from server.demo.catalog import DemoCatalog, input_fields
 from server.demo.customers import REVIEWS, DemoCustomer, cnpj, create_customers
 from server.demo.gateway import DemoGateway, ensure_secret
@@ -78,9 +78,10 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_
     await options.create_options(owner, catalog, ids.products, now - STORE_AGE)
     await carts.create_carts(owner, catalog, customer_data, ids.products, now)
     await warehouses.mark_inbox_read(owner, now)
-    await content.create_content(
+    page_ids = await content.create_content(
         owner, customer_data, ids.customers, ids.products, pictures.image(banner(catalog), demo.name), now
     )
+    await menus.create_menus(owner, catalog, ids.categories, page_ids, now - STORE_AGE)
     await payments.connect_sandbox(owner, catalog, ids.payments, now)
     await payments.pay_open_order(owner, now)
     await owner.create("vendor", now, **_APPLICANT)

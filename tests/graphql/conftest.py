@@ -35,7 +35,17 @@ from models.tables.catalog import (
     VariationGroupFeature,
     VariationGroupProduct,
 )
-from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Redirect, Subscriber
+from models.tables.content import (
+    Block,
+    CallRequest,
+    Language,
+    LanguageVariable,
+    Menu,
+    MenuItem,
+    Page,
+    Redirect,
+    Subscriber,
+)
 from models.tables.credentials import AuditEntry, Session
 from models.tables.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.tables.ledger import LedgerEntry, Payout
@@ -263,6 +273,8 @@ async def create_records(scope: Scope) -> StoreRecords:
         collection = await ProductCollection.create(name="Presentes")
         await CollectionProduct.create(collection_id=collection.id, product_id=product.id)
         await ProductTag.create(product_id=product.id, tag="novo")
+        menu = await Menu.create(handle="rodape", name="Rodapé")
+        await MenuItem.create(menu_id=menu.id, place=1, name="Ajuda")
         status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
         content = await _create_content(product.id)
         setting = await find_setting(scope, "legacy_lists")
@@ -329,6 +341,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "language_variable": language_variable,
         "redirect": redirect,
         "collection": collection,
+        "menu": menu,
         "status": status,
         **content,
         "audit_entry": audit_entry,

@@ -21,9 +21,10 @@ def _input_types() -> list[GraphQLInputObjectType]:
 def _sample(type_: Any, depth: int = 0) -> Any:
     """Return a value of a type; what it is does not matter, conversion leaves leaves as they are."""
     type_ = get_nullable_type(type_)
-    if is_list_type(type_):
-        return [_sample(type_.of_type, depth)] * 2
     named = get_named_type(type_)
+    if is_list_type(type_):
+        is_too_deep = depth == 3 and isinstance(named, GraphQLInputObjectType)
+        return [] if is_too_deep else [_sample(type_.of_type, depth)] * 2
     if not isinstance(named, GraphQLInputObjectType):
         return f"{named.name}?"
     return _all_fields(named, depth + 1) if depth < 3 else {}

@@ -31,6 +31,7 @@ RENAMED = {
     "FeatureInput.category_ids": "categories.id",
     "FeatureValueInput.values": "variants.name",
     "FeatureValueInput.variant_ids": "variants.id",
+    "MenuItemInput.target": "category.id",  # or that of another record, or the link
     "OptionInput.product_ids": "products.edges.node.id",
     "OrderInput.email": "customer.email",
     "OrderInput.firstname": "customer.name",

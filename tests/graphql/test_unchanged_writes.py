@@ -72,11 +72,11 @@ class Member:
 
 def members(input_type: GraphQLInputObjectType, object_type: GraphQLObjectType) -> list[Member]:
     """Return the fields of an input of which the object shows the value."""
-    shown_fields = (_member(name, field.type, object_type) for name, field in input_type.fields.items())
+    shown_fields = (_member(name, field.type, object_type, input_type) for name, field in input_type.fields.items())
     return [member for member in shown_fields if member is not None]
 
 
-def _member(name: str, type_: Any, object_type: GraphQLObjectType) -> Member | None:
+def _member(name: str, type_: Any, object_type: GraphQLObjectType, within: GraphQLInputObjectType) -> Member | None:
     stems = (
         name.removesuffix("_id"),
         name.removesuffix("_ids") + "s",
@@ -96,7 +96,7 @@ def _member(name: str, type_: Any, object_type: GraphQLObjectType) -> Member | N
         if is_object_type(shown) and wanted.name == "ID":
             return Member(name, source, is_id=True)
         if isinstance(shown, GraphQLObjectType) and isinstance(wanted, GraphQLInputObjectType):
-            parts = members(wanted, shown)
+            parts = [] if wanted is within else members(wanted, shown)
             return Member(name, source, tuple(parts)) if parts else None
     return None
 

@@ -48,7 +48,7 @@ export const MENU: Readonly<Record<string, readonly string[]>> = {
   people: ["user", "usergroup", "review", "point_entry", "subscriber", "call_request", "notification"],
   marketplace: ["vendor", "vendor_account", "ledger_entry", "payout"],
   shipping: ["shipping_method", "destination", "warehouse", "product_box"],
-  content: ["page", "block", "redirect", "language", "language_variable"],
+  content: ["page", "block", "menu", "redirect", "language", "language_variable"],
   store: ["payment_method", "tax", "status", "setting", "audit_entry"],
   integrations: ["installed_app", "storefront_key", "event_endpoint", "event_delivery", "app_call", "gateway_notification", "bulk_operation"],
   b2b: ["manager", "business_partner", "payment_code", "mix_product", "manager_transaction", "order_limit"],

@@ -5,7 +5,7 @@ option:Opções:Opção|combination:Combinações:Combinação|option_exception:
 product_box:Caixas:Caixa|box_description:Descrições de caixas:Descrição de caixa|order:Pedidos:Pedido|customer_cart:Carrinhos:Carrinho
 status:Status:Status|user:Clientes e usuários:Usuário|usergroup:Grupos de usuários:Grupo|point_entry:Pontos:Lançamento de pontos
 vendor:Vendedores:Vendedor|review:Avaliações:Avaliação|vendor_account:Contas de vendedores:Conta|ledger_entry:Extrato:Lançamento
-payout:Repasses:Repasse|language_variable:Textos:Texto|language:Idiomas:Idioma|page:Páginas:Página|block:Blocos:Bloco|redirect:Redirecionamentos:Redirecionamento
+payout:Repasses:Repasse|language_variable:Textos:Texto|language:Idiomas:Idioma|page:Páginas:Página|block:Blocos:Bloco|menu:Menus:Menu|redirect:Redirecionamentos:Redirecionamento
 subscriber:Assinantes:Assinante|call_request:Pedidos de ligação:Pedido de ligação|setting:Configurações:Configuração
 payment_method:Formas de pagamento:Forma de pagamento|payment:Pagamentos:Pagamento
 gateway_notification:Notificações do gateway:Notificação do gateway|shipping_method:Formas de envio:Forma de envio|shipment:Envios:Envio

@@ -21,7 +21,7 @@ event_type:Tipo de evento|events:Eventos|expires_at:Expira em|failing_since:Falh
 features:Características|fields:Campos extras|file_name:Nome do arquivo|file_size:Tamanho do arquivo|filename:Nome do arquivo
 filesize:Tamanho|filterable:Filtrável|finished_at:Terminado em|firstname:Primeiro nome|fiscal_data:Nota fiscal|free_from_cents:Grátis a partir de
 free_shipping:Frete grátis|from_at:Início|full_description:Descrição completa|gateway:Gateway|gateway_charge_id:Cobrança no gateway
-group:Grupo|group_id:Grupo|group_key:Chave do grupo|gtin:GTIN (EAN)|height:Altura|height_mm:Altura (mm)|hint:Final|history:Histórico
+group:Grupo|group_id:Grupo|group_key:Chave do grupo|gtin:GTIN (EAN)|height:Altura|height_mm:Altura (mm)|handle:Identificador|hint:Final|history:Histórico
 hold_minutes:Reserva (minutos)|id:ID|image:Imagem|image_alt:Texto alternativo da imagem|image_height:Altura da imagem|image_url:URL da imagem
 image_width:Largura da imagem|images:Imagens|imported:Importado|installed_app:Aplicativo|installed_app_id:Aplicativo|installed_at:Instalado em
 installments:Parcelas|instructions:Instruções|inventory:Controla estoque|ip_address:Endereço IP|is_available:Disponível|is_built_in:Padrão

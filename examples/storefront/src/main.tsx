@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { findCart } from "./api/cart";
 import { isSignedIn } from "./api/session";
 import { config } from "./config";
-import { loadMenu, menu } from "./menu";
+import { addressOf, footerItems, headerItems, loadMenu, menu } from "./menu";
 import { Content } from "./pages/content";
 import { Home } from "./pages/home";
 import { Category, Collection, Search, Vendor } from "./pages/listing";
@@ -72,7 +72,6 @@ function Shop() {
 
 function Header() {
   const logo = menu.value.data?.store?.logo;
-  const roots = menu.value.data?.categories?.filter((category) => category.parent_id === null) ?? [];
   return (
     <header>
       <div class="bar">
@@ -116,9 +115,9 @@ function Header() {
         </summary>
         <nav aria-label="Categorias">
           <ul>
-            {roots.map(({ id, name, slug }) => (
-              <li key={id}>
-                <a href={`/categoria/${slug}`} aria-current={place.value.pathname === `/categoria/${slug}` ? "page" : undefined}>{name}</a>
+            {headerItems().map((item) => (
+              <li key={item.id}>
+                <MenuLink {...item} />
               </li>
             ))}
           </ul>
@@ -128,14 +127,21 @@ function Header() {
   );
 }
 
+function MenuLink(item: ReturnType<typeof headerItems>[number]) {
+  const address = addressOf(item);
+  return address ? <a href={address} aria-current={place.value.pathname === address ? "page" : undefined}>{item.name}</a> : <b>{item.name}</b>;
+}
+
 function Footer() {
-  const pages = menu.value.data?.pages?.filter(({ type, slug, parent_id }) => type !== "L" && slug && parent_id === null) ?? [];
   return (
     <footer>
       <nav aria-label="Institucional">
         <ul>
-          {pages.map(({ id, name, slug }) => (
-            <li key={id}><a href={`/pagina/${slug}`}>{name}</a></li>
+          {footerItems().map(({ items, ...item }) => (
+            <li key={item.id}>
+              <MenuLink {...item} />
+              {items?.length ? <ul>{items.map((below) => <li key={below.id}><MenuLink {...below} /></li>)}</ul> : null}
+            </li>
           ))}
         </ul>
       </nav>
