@@ -13,6 +13,7 @@ from functools import cache
 from auth.configuration import configured
 from domain import idempotency
 from domain.app_calls import log as app_call_log
+from domain.apps import schema_usage
 from kernel.retention import DEFAULT_DAYS
 from kernel.scope import Scope, active_scope
 from models.connection import database
@@ -86,6 +87,7 @@ RULES = (
         "event_sequences",
     ),
     Rule("app_calls", "t.created_at < {0}", after=app_call_log.RETENTION),
+    Rule("schema_usage", "t.last_used_at < {0}", after=schema_usage.RETENTION),
     Rule("notifications", "t.created_at < {0}", "notifications"),
     Rule("gateway_notifications", "t.created_at < {0} AND t.processed", "gateway_notifications"),
     Rule(

@@ -33,6 +33,7 @@ from schema.types.apps import (
     StorefrontKeyObject,
     TrustedDocumentsObject,
 )
+from schema.types.schema_usage import SchemaUsageObject
 from schema.types.sessions import ANYONE
 from schema.types.webhooks import APPS_ONLY, MANAGE_ENDPOINTS
 
@@ -209,5 +210,6 @@ QUERIES = (
     build_entity_queries(InstalledAppObject),
     build_entity_queries(AppCallObject),
     build_entity_queries(StorefrontKeyObject),
+    build_entity_queries(SchemaUsageObject),
 )
 MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations, TrustedDocumentMutations)

@@ -31,6 +31,7 @@ from server.http.health import HEALTH
 from server.media.renderer import image_renderer
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
+from server.schema_usage import flush_regularly
 from server.sockets import addresses_of, listen
 from server.usage import storing_usage
 
@@ -94,6 +95,7 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
         counters=counters,
         checks=readiness_checks(location),
     )
+    app.cleanup_ctx.append(flush_regularly)
     if counters is not None:
         await counters.open()
         app.on_cleanup.append(lambda _: counters.close())

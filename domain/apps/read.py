@@ -7,7 +7,7 @@ from domain.visibility import VisibleRows
 from models.reading.queries import Entity, EntityFilter, Sort, any_of
 
 # App administration accepts user tokens only (docs/reference/current.md#app-installation).
-_ADMINISTRATORS = VisibleRows(admin=("view_apps",), user_only=True)
+ADMINISTRATORS = VisibleRows(admin=("view_apps",), user_only=True)
 
 
 def of_app(column: str) -> str:
@@ -18,7 +18,7 @@ def of_app(column: str) -> str:
 INSTALLED_APPS = Entity(
     table="app_installations",
     base_condition="t.removed_at IS NULL",
-    visible=_ADMINISTRATORS,
+    visible=ADMINISTRATORS,
     filters={
         "id": ids("installations"),
         "client_id": EntityFilter("text", any_of(of_app("client_id")), "any of these apps", many=True),
@@ -34,7 +34,7 @@ INSTALLED_APPS = Entity(
 STOREFRONT_KEYS = Entity(
     table="storefront_keys",
     base_condition="t.revoked_at IS NULL",
-    visible=_ADMINISTRATORS,
+    visible=ADMINISTRATORS,
     filters={"id": ids("keys"), **exact("text", "name")},
     sorts=sorts("created_at", "name", "id"),
     default_sort="-created_at",

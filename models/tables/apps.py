@@ -102,3 +102,16 @@ class StorefrontKey(StoreModel, table="storefront_keys"):
     created_at = fields.DatetimeField(default=now)
     last_used_at = fields.DatetimeField(null=True)
     revoked_at = fields.DatetimeField(null=True)
+
+
+class SchemaUsage(StoreModel, table="schema_usage"):
+    """How often an app, the callers with a storefront key or the other users of a kind used a field (`domain/apps/schema_usage.py`)."""
+
+    field = fields.TextField()
+    is_deprecated = fields.BooleanField()
+    caller = fields.TextField()
+    installation = fields.ForeignKeyField("models.AppInstallation", null=True, related_name="schema_usage")
+    storefront_key = fields.ForeignKeyField("models.StorefrontKey", null=True, related_name="schema_usage")
+    uses = fields.BigIntField()
+    first_used_at = fields.DatetimeField(default=now)
+    last_used_at = fields.DatetimeField(default=now)

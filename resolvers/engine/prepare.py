@@ -6,7 +6,7 @@ A document over a limit (`resolvers/engine/limits.py`) is neither parsed nor val
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ from resolvers.engine.scanner import (
     TooManyTokens,
     scan_document,
 )
+from resolvers.engine.usage import Fields, used_fields
 from resolvers.engine.validation_rules import RULES as RULES
 
 # The total number of tokens of all cached documents: a parsed token takes 600 bytes.
@@ -77,6 +78,8 @@ class PreparedDocument:
     """The same for the variables of recent requests, with their values: where those affect structure or cost, or need coercion."""
     catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
     """Whether each operation reads the catalogue alone (`resolvers.catalog_reads`), once it was asked."""
+    used_fields: Mapping[str | None, Fields] = field(default_factory=dict, compare=False, repr=False)
+    """What each operation of a client's document uses of the schema, for `resolvers.engine.usage`."""
     variables: dict[Any, VariableValues] = field(default_factory=dict, compare=False, repr=False)
     """The cache of `coerced_variables`."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
@@ -92,6 +95,12 @@ class PreparedDocument:
         """Return the fragments of a valid document by name."""
         definitions = self.document.definitions if self.document is not None else ()
         return {node.name.value: node for node in definitions if isinstance(node, FragmentDefinitionNode)}
+
+    def fields_of(self, name: str | None) -> Fields:
+        """Return what the operation of the name, or the only one, uses of the schema; nothing for one that isn't there."""
+        if name is None and len(self.used_fields) == 1:
+            return next(iter(self.used_fields.values()))
+        return self.used_fields.get(name, ())
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """Return the operation by name, or the only operation without a name."""
@@ -138,7 +147,11 @@ def prepare_document(
         for node in document.definitions
         if isinstance(node, OperationDefinitionNode)
     }
-    return PreparedDocument(document, tuple(errors), operations, scanned, scanned.size)
+    prepared = PreparedDocument(document, tuple(errors), operations, scanned, scanned.size)
+    if errors or not limited:
+        return prepared
+    uses = {name: used_fields(schema, operation, prepared.fragments) for name, operation in operations.items()}
+    return replace(prepared, used_fields=uses)
 
 
 def _reject_type_system_document(schema: GraphQLSchema, document: DocumentNode) -> PreparedDocument:
@@ -226,6 +239,11 @@ class DocumentCache:
     def find(self, text: str) -> PreparedDocument | None:
         """Return the cached document of a text, which then counts as used."""
         return self._documents.find(text)
+
+    def fields_of(self, text: str, name: str | None) -> Fields:
+        """Return what an operation of a cached document uses of the schema; nothing for a document that isn't cached."""
+        prepared = self.find(text)
+        return () if prepared is None else prepared.fields_of(name)
 
     def prepare_now(self, text: str) -> PreparedDocument:
         """Return the prepared document of a client's text. Raises `TooComplex`."""

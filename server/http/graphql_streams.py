@@ -28,7 +28,8 @@ from schema.types.events import SUBJECTS
 from server.http import graphql_view
 from server.http.event_streams import RenewScope, open_stream, renewal, start_response
 from server.http.event_tails import TailEvent
-from server.http.graphql_view import DOCUMENTS, EXECUTOR, LIMITS, WITHOUT_CREDENTIAL, formatted, malformed
+from server.http.graphql_body import find_body_error
+from server.http.graphql_view import DOCUMENTS, EXECUTOR, LIMITS, USAGE, WITHOUT_CREDENTIAL, formatted, malformed
 
 # Every name of a field that reads records as the caller: a text without them gives all callers the same result for an event.
 _READS_RECORDS = re.compile(rf"\b({'|'.join((*SUBJECTS, PAYMENT_CHANGED, ORDER_UPDATED))})\b")
@@ -61,7 +62,7 @@ class Operation:
 
 async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -> Operation:
     """Validate what a client sent; raises `OperationRefused`, `Unauthenticated` without a credential, and `RateLimited`."""
-    if problem := graphql_view.find_body_error(dict(body)):
+    if problem := find_body_error(dict(body)):
         raise OperationRefused(malformed(problem))
     variables, name = body.get("variables") or {}, body.get("operationName") or None
     documents = app[DOCUMENTS]
@@ -86,6 +87,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
         raise
     except DomainError as error:
         raise OperationRefused(formatted(error)) from error
+    app[USAGE].count(scope, prepared.fields_of(name))
     shared = (text, name, orjson.dumps(variables)) if not _READS_RECORDS.search(text) else None
     return Operation(prepared, node, variables, cost, shared)
 

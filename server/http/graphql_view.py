@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -31,12 +30,14 @@ from resolvers.engine.limits import INTROSPECTION_FIELDS
 from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from resolvers.engine.run import OperationExecutor
 from resolvers.engine.secret_fields import returns_secret
+from resolvers.engine.usage import UsageCounter
 from resolvers.persisted_documents import find_document, save_document, trusted_text
 from rest_facade.apps.events import EVENT_STREAM
 from rest_facade.bodies import MULTIPART, read_raw, whole_body
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
+from server.http.graphql_body import find_body_error
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.graphql_forms import NONE, Names, execute_form, misplaced_file
 from server.http.graphql_schema import add_schema_routes
@@ -45,6 +46,7 @@ from server.http.playground import add_asset_routes, playground
 
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
+USAGE = web.AppKey("usage", UsageCounter)
 LIMITS = web.AppKey("limits", AnswerLimits)
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
@@ -59,9 +61,7 @@ _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 _BODY_TYPES = (_JSON, _RESPONSE_JSON, "application/octet-stream", "")
-_PERSISTED_QUERY_VERSION = 1
 NEEDS_STREAM = "a subscription needs Accept: text/event-stream, or a WebSocket"
-_SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 
 def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspection: bool) -> None:
@@ -76,7 +76,9 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    app.router.add_post("/graphql", partial(post, PlannedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
+    app[USAGE] = UsageCounter(schema)
+    planned = PlannedQueries(app[DOCUMENTS], app[EXECUTOR], limits, app[USAGE])
+    app.router.add_post("/graphql", partial(post, planned))
     app.router.add_get("/graphql", get)
     add_schema_routes(app)
     app.router.add_get("/graphql/playground", playground)
@@ -144,7 +146,11 @@ async def _find_cached(request: web.Request, scope: Scope, content: str | bytes)
     if _accepts_only_streams(request):
         return None
     identity = request.app[REQUEST_CACHE].find(scope, content, _wants_response_json(request))
-    return None if identity is None else await request.app[CATALOGUE_CACHE].find(request, scope, identity)
+    cached = None if identity is None else await request.app[CATALOGUE_CACHE].find(request, scope, identity)
+    if cached is not None:
+        text, name, *_ = cast("tuple[str, str | None, bytes, bool]", identity)  # as `_execute` added it
+        request.app[USAGE].count(scope, request.app[DOCUMENTS].fields_of(text, name))
+    return cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,7 @@ class PlannedQueries:
     documents: DocumentCache
     executor: OperationExecutor
     limits: AnswerLimits
+    usage: UsageCounter
 
     async def answer(
         self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_cached: bool
@@ -170,6 +177,7 @@ class PlannedQueries:
         if matched is None:
             return None
         prepared, name, variables = matched
+        self.usage.count(scope, prepared.fields_of(name))
         try:
             answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
         except NotCompiled:
@@ -232,6 +240,7 @@ async def _execute(
         return _error_response(request, 400, problem)
     if _is_subscription(prepared, name) and EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
+    request.app[USAGE].count(scope, prepared.fields_of(name))
 
     async def respond() -> web.StreamResponse:
         return await _execute_prepared(request, scope, prepared, name, variables, allow_mutations=allow_mutations)
@@ -344,39 +353,6 @@ def needs_no_credential(operation: OperationDefinitionNode | None, names: frozen
     # Fields only: a fragment may be named like one of them.
     return operation is not None and all(
         isinstance(node, FieldNode) and node.name.value in names for node in operation.selection_set.selections
-    )
-
-
-_BODY_FIELDS: Mapping[str, tuple[type, str]] = {
-    "query": (str, "a string"),
-    "documentId": (str, "a string"),
-    "variables": (dict, "an object"),
-    "operationName": (str, "a string"),
-    "extensions": (dict, "an object"),
-}
-
-
-def find_body_error(body: dict[str, Any]) -> str | None:
-    """Return what is wrong with the members of a request; None for nothing."""
-    for name, value in body.items():
-        expected = _BODY_FIELDS.get(name)
-        if expected is not None and value is not None and not isinstance(value, expected[0]):
-            return f"{name} must be {expected[1]}"
-    persisted = (body.get("extensions") or {}).get("persistedQuery")
-    if persisted is not None and not _is_persisted_query(persisted):
-        return "extensions.persistedQuery must be {version: 1, sha256Hash: <64 hexadecimal digits>}"
-    if not body.get("query") and not body.get("documentId") and persisted is None:
-        return "query or documentId is required"
-    return None
-
-
-def _is_persisted_query(value: Any) -> bool:
-    """Return whether a value has Apollo's form of a persisted query."""
-    return (
-        isinstance(value, dict)
-        and value.get("version") == _PERSISTED_QUERY_VERSION
-        and isinstance(value.get("sha256Hash"), str)
-        and _SHA256.fullmatch(value["sha256Hash"]) is not None
     )
 
 

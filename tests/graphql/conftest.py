@@ -15,7 +15,7 @@ from domain.settings import find_setting
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
 from models.connection import database
-from models.tables.apps import AppCall, AppInstallation, StorefrontKey
+from models.tables.apps import AppCall, AppInstallation, SchemaUsage, StorefrontKey
 from models.tables.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
 from models.tables.boxes import Attachment, BoxDescription, ProductBox
 from models.tables.bulk import BulkOperation
@@ -294,6 +294,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         review = await DiscussionPost.create(thread_id=thread.id, user_id=customer.id, message="Linda", rating=5)
         await Session.create(user_id=admin.id, expires_at=scope.now)
         installed_app = await add_installed_app(scope)
+        schema_usage = await SchemaUsage.create(field="Query.pages", is_deprecated=False, caller="admin", uses=3)
         storefront_key = await StorefrontKey.create(
             key_hash=uuid7().bytes * 2, name="Vitrine", scopes=["storefront:read"]
         )
@@ -380,6 +381,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "event_delivery": delivery,
         "bulk_operation": bulk_operation,
         "storefront_key": storefront_key,
+        "schema_usage": schema_usage,
     }
     ids = RecordIds({name: str(record.public_id) for name, record in created.items()})
     ids["setting"] = str(setting.id)

@@ -50,7 +50,7 @@ export const MENU: Readonly<Record<string, readonly string[]>> = {
   shipping: ["shipping_method", "destination", "warehouse", "product_box"],
   content: ["page", "block", "menu", "redirect", "language", "language_variable"],
   store: ["payment_method", "tax", "status", "setting", "audit_entry"],
-  integrations: ["installed_app", "storefront_key", "event_endpoint", "event_delivery", "app_call", "gateway_notification", "bulk_operation"],
+  integrations: ["installed_app", "storefront_key", "schema_usage", "event_endpoint", "event_delivery", "app_call", "gateway_notification", "bulk_operation"],
   b2b: ["manager", "business_partner", "payment_code", "mix_product", "manager_transaction", "order_limit"],
 };
 // What a vendor works with; what it only may look up is reached from there.

@@ -10,7 +10,7 @@ subscriber:Assinantes:Assinante|call_request:Pedidos de ligação:Pedido de liga
 payment_method:Formas de pagamento:Forma de pagamento|payment:Pagamentos:Pagamento
 gateway_notification:Notificações do gateway:Notificação do gateway|shipping_method:Formas de envio:Forma de envio|shipment:Envios:Envio
 destination:Destinos:Destino|tax:Impostos:Imposto|promotion:Promoções:Promoção|installed_app:Aplicativos:Aplicativo
-app_call:Chamadas a aplicativos:Chamada|storefront_key:Chaves de vitrine:Chave|event_endpoint:Webhooks:Webhook
+app_call:Chamadas a aplicativos:Chamada|storefront_key:Chaves de vitrine:Chave|schema_usage:Uso do GraphQL:Uso|event_endpoint:Webhooks:Webhook
 event_delivery:Entregas de webhooks:Entrega|bulk_operation:Operações em massa:Operação|manager:Representantes:Representante
 payment_code:Condições de pagamento:Condição de pagamento|business_partner:Parceiros:Parceiro|mix_product:Preços por parceiro:Preço
 manager_transaction:Comissões:Comissão|order_limit:Limites de pedido:Limite|audit_entry:Auditoria:Registro|notification:Avisos:Aviso

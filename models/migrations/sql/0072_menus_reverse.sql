@@ -1,3 +1,3 @@
--- Undo 0068_menus. All menus are lost.
+-- Undo 0072_menus. All menus are lost.
 DROP TABLE menu_items;
 DROP TABLE menus;

@@ -1,0 +1,2 @@
+-- Undo 0073_schema_usage. What was counted is lost.
+DROP TABLE schema_usage;

@@ -1,0 +1,148 @@
+"""Count which root fields and deprecated fields of the public schema each app and storefront key uses.
+
+The fields are those of a document's text, found once while it is prepared; a request adds one to a number in memory. `flush` stores the
+numbers, in one statement for each store, and adds them to the metric.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TypeAlias
+
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLInterfaceType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionNode,
+    get_named_type,
+)
+
+from domain.apps.schema_usage import FieldUses, store_usage
+from kernel import logging, metrics
+from kernel.clock import now
+from kernel.ids import uuid7
+from kernel.scope import SYSTEM, ActorKind, Scope, Store
+
+MAX_ENTRIES = 5_000
+"""The numbers of a process between two flushes: of stores, callers and sets of fields. Further ones aren't counted."""
+Fields: TypeAlias = tuple[str, ...]
+Caller: TypeAlias = tuple[ActorKind, int | None, int | None]
+"""The kind of caller, the installation of an app, and the storefront key, also one that was sent along with a user's token."""
+
+_USES = metrics.counter(
+    "vitrine_graphql_field_uses_total",
+    "Operations with a root field or a deprecated field.",
+    "field",
+    "caller",
+    "deprecated",
+)
+
+
+def used_fields(
+    schema: GraphQLSchema, operation: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode]
+) -> Fields:
+    """Return what a valid operation uses: root fields, and deprecated fields and arguments, as `Type.field` and `Type.field(argument:)`."""
+    deprecated = deprecated_names(schema)
+    root = schema.get_root_type(operation.operation)
+    used: dict[str, None] = {}
+    for parent, node in _fields(schema, root, operation, fragments):
+        if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType) or node.name.value not in parent.fields:
+            continue  # __typename
+        name = f"{parent.name}.{node.name.value}"
+        arguments = (f"{name}({argument.name.value}:)" for argument in node.arguments or ())
+        if parent is root or name in deprecated:
+            used[name] = None
+        used |= dict.fromkeys(argument for argument in arguments if argument in deprecated)
+    return tuple(used)
+
+
+def _fields(
+    schema: GraphQLSchema,
+    root: object,
+    operation: OperationDefinitionNode,
+    fragments: Mapping[str, FragmentDefinitionNode],
+) -> Iterator[tuple[object, FieldNode]]:
+    """Yield each field that an operation selects with the type that it is selected on; those of a fragment once."""
+    pending: list[tuple[object, tuple[SelectionNode, ...]]] = [(root, tuple(operation.selection_set.selections))]
+    seen: set[str] = set()
+    while pending:
+        parent, selections = pending.pop()
+        for node in selections:
+            if isinstance(node, FieldNode):
+                yield parent, node
+                field = getattr(parent, "fields", {}).get(node.name.value)
+                if node.selection_set is not None and field is not None:
+                    pending.append((get_named_type(field.type), tuple(node.selection_set.selections)))
+            elif isinstance(node, InlineFragmentNode):
+                named = node.type_condition and schema.type_map[node.type_condition.name.value]
+                pending.append((named or parent, tuple(node.selection_set.selections)))
+            elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
+                seen.add(node.name.value)
+                fragment = fragments[node.name.value]
+                condition = schema.type_map[fragment.type_condition.name.value]
+                pending.append((condition, tuple(fragment.selection_set.selections)))
+
+
+@cache
+def deprecated_names(schema: GraphQLSchema) -> frozenset[str]:
+    """Return the deprecated fields and arguments of the types of a schema."""
+    names = set()
+    for type_ in schema.type_map.values():
+        if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
+            continue
+        for name, field in type_.fields.items():
+            if field.deprecation_reason is not None:
+                names.add(f"{type_.name}.{name}")
+            arguments = (key for key, argument in field.args.items() if argument.deprecation_reason is not None)
+            names.update(f"{type_.name}.{name}({key}:)" for key in arguments)
+    return frozenset(names)
+
+
+class UsageCounter:
+    """The uses of a process since the last flush."""
+
+    def __init__(self, schema: GraphQLSchema) -> None:
+        self._deprecated = deprecated_names(schema)
+        self._counts: dict[tuple[int, Caller, Fields], int] = {}
+        self._stores: dict[int, Store] = {}
+
+    def count(self, scope: Scope, fields: Fields) -> None:
+        """Count an operation of the scope's caller that uses these fields."""
+        actor, store = scope.actor, scope.store
+        key_id = actor.storefront_key_id if actor.key is None else actor.key.storefront_key_id
+        entry = (store.id, (actor.kind, actor.installation_id, key_id), fields)
+        counted = self._counts.get(entry)
+        if counted is not None:
+            self._counts[entry] = counted + 1
+        elif fields and actor.kind is not ActorKind.ANONYMOUS and len(self._counts) < MAX_ENTRIES:
+            self._counts[entry] = 1
+            self._stores[store.id] = store
+
+    async def flush(self) -> None:
+        """Store what was counted since the last time; what can't be stored is logged and lost."""
+        counts, stores = self._counts, self._stores
+        self._counts, self._stores = {}, {}
+        uses: dict[int, Counter[tuple[str, Caller]]] = {}
+        for (store_id, caller, fields), count in counts.items():
+            uses.setdefault(store_id, Counter()).update(dict.fromkeys(((field, caller) for field in fields), count))
+        for store_id, counter in uses.items():
+            await self._store(stores[store_id], counter)
+
+    async def _store(self, store: Store, counter: Counter[tuple[str, Caller]]) -> None:
+        rows = []
+        for (field, (kind, installation_id, key_id)), count in counter.items():
+            is_deprecated = field in self._deprecated
+            _USES.add(field, kind.value, str(is_deprecated).lower(), amount=count)
+            rows.append(FieldUses(field, is_deprecated, kind.value, installation_id, key_id, count))
+        scope = Scope(store=store, actor=SYSTEM, request_id=str(uuid7()), now=now(), family="system")
+        try:
+            await store_usage(scope, rows)
+        except Exception as error:  # a count that is lost must not end the counting
+            logging.failure("the use of the schema could not be stored", error)
