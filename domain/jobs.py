@@ -22,7 +22,7 @@ from domain.catalog import stock
 from domain.gateway import notifications
 from domain.ledger import reconciliation
 from domain.mails import order_mails, sending
-from domain.media import usage
+from domain.media import option_files, usage
 from domain.orders import best_sellers, expiry
 from domain.payments import pending as payments
 from domain.payments import refunds
@@ -232,6 +232,7 @@ _BULK_PER_BATCH = 500
 _STORES_WITH_MEDIA = """
     select * from tenants t where created_at <= $1 and exists (select from media_files f where f.tenant_id = t.id) order by id
 """
+_STORES_WITH_WAITING_OPTION_FILES = _stores_with("option_files", "created_at <= $1 and order_id is null")
 
 
 def _in_batches(name: str, work: Callable[..., Awaitable[int]], size: int) -> Callable[[Scope], Awaitable[int]]:
@@ -263,6 +264,7 @@ write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 1
 apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
 settle_due_payments = _in_batches("settle_due_payments", payments.settle_due, 20)
 settle_due_refunds = _in_batches("settle_due_refunds", refunds.settle_due, 20)
+delete_unused_option_files = _in_batches("delete_unused_option_files", option_files.delete_unused_option_files, 100)
 delete_unused_media = _in_batches("delete_unused_media", usage.delete_unused_files, 100)
 
 
@@ -325,6 +327,11 @@ _PERIODIC: tuple[Job, ...] = (
     Job("delete_unused_media", timedelta(hours=1), for_each_store(_STORES_WITH_MEDIA, delete_unused_media)),
     Job("measure_stored", timedelta(hours=1), for_each_store(STORES_TO_MEASURE, measure_stored)),
     Job("rank_sales", timedelta(hours=1), for_each_store(_STORES_WITH_ORDERS, best_sellers.rank_sales)),
+    Job(
+        "delete_unused_option_files",
+        timedelta(hours=1),
+        for_each_store(_STORES_WITH_WAITING_OPTION_FILES, delete_unused_option_files),
+    ),
     Job("emit_stock_changes", timedelta(seconds=5), for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes)),
 )
 JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))

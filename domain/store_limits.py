@@ -43,6 +43,7 @@ LIMITS: Mapping[str, StoreLimit] = {
         """
         SELECT (SELECT coalesce(sum(bytes), 0) FROM media_files
                 WHERE tenant_id = $1 AND status <> 'failed' AND original_id IS NULL)::bigint
+            + (SELECT coalesce(sum(bytes), 0) FROM option_files WHERE tenant_id = $1 AND file_id = public_id)::bigint
             + (SELECT coalesce(sum(file_size), 0) FROM bulk_operations WHERE tenant_id = $1)::bigint
         """,
     ),

@@ -63,6 +63,7 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
         " UPDATE (attempts, next_attempt_at, fetching_until, avif_due_at, avif_attempts)"
     ),
     "store_usage": "SELECT, INSERT, UPDATE",
+    "option_files": "SELECT (tenant_id, id, order_id, created_at)",
     "stock_notices": "SELECT (tenant_id, id, created_at)",
     "order_mails": "SELECT (tenant_id, id, created_at)",
     "ledger_queue": "SELECT",

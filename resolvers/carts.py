@@ -10,7 +10,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain import order_access
-from domain.carts import change, checkout, cleanup, lines
+from domain.carts import change, checkout, cleanup, files, lines
 from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
@@ -27,7 +27,7 @@ from resolvers.mutation_helpers import delete_field, load_member, rename_line_fi
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields
-from schema.scalars import ID, BigInt, parse_id
+from schema.scalars import ID, BigInt, Upload, parse_id
 from schema.selection import requested_shape
 from schema.types.carts import (
     CHECK_OUT,
@@ -44,6 +44,7 @@ from schema.types.carts import (
     PlacedOrderObject,
     ShippingOptionObject,
 )
+from schema.types.media import OptionFileObject
 
 _SEE_PLACED = Access(
     privileges=("view_orders",),
@@ -131,6 +132,11 @@ class CartMutations:
         """Create a cart."""
         fields = _rename_items(provided_fields(input)) if input is not None else {}
         return await cart_result(info, await change.create_cart(info.context.scope, fields))  # type: ignore[no-any-return]
+
+    @root_field(EDIT_CARTS)
+    async def cart_file_upload(self, info: Info, id: ID, option_id: ID, file: Upload) -> OptionFileObject | None:
+        """Store a file of a multipart request for an option of the type `F` in a cart; its ID is then a value of that option."""
+        return Row(await files.upload_file(info.context.scope, id, option_id, file))  # type: ignore[arg-type,return-value]
 
     @root_field(EDIT_CARTS)
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:

@@ -15,6 +15,7 @@ from resolvers.mutation_helpers import delete_field, load_record
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, Upload
+from schema.types.carts import CART, EDIT_CARTS
 from schema.types.media import MediaFileObject, MediaUploadInput, MediaUploadObject
 
 _WRITE = Access(
@@ -35,7 +36,8 @@ _WRITE = Access(
 UPLOAD_ACCESS = replace(
     _WRITE, customer=True, note="A customer uploads pictures, at most 20 a day, and completes only own uploads."
 )
-"""Who may upload: the server asks before it receives a file."""
+FORM_ACCESS = replace(UPLOAD_ACCESS, privileges=(*UPLOAD_ACCESS.privileges, *EDIT_CARTS.privileges), storefront=CART)
+"""Who may send a form with files to `/graphql`: who uploads media files, or files of shoppers to carts."""
 
 
 @strawberry.type

@@ -223,13 +223,15 @@ def calculated(
     description: str,
     arguments: Sequence[StrawberryArgument] = (),
     guard: Access | None = None,
+    *,
+    internal: bool = False,
 ) -> Any:
     """Declare a field that Python calculates for all rows of a list at once: a text of a text, or an object.
 
     `calculate` returns a text for each value, or `Row`s of plain values and further `Row`s, without resolvers of their own. An
     object must be nullable: in place of it there may be a `DomainError`.
     """
-    declared = _field(CalculatedSource(sql, calculate, guard), description, guard, False)
+    declared = _field(CalculatedSource(sql, calculate, guard), description, guard, internal)
     declared.arguments = list(arguments)
     return declared
 

@@ -29,6 +29,7 @@ from server.http import (
     limits,
     media_files,
     media_uploads,
+    option_files,
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
@@ -91,6 +92,7 @@ def create_app(
     host_checks.add_routes(app, settings, store_resolver)
     bulk_files.add_routes(app)
     media_uploads.add_routes(app)
+    option_files.add_routes(app)
     media_files.add_routes(app, has_public_storage=settings.media_public)
     if settings.is_private_development:
         mail_page.add_routes(app)

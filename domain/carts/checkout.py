@@ -17,6 +17,7 @@ import orjson
 
 from domain import events
 from domain.addresses import DELIVERED
+from domain.carts.files import order_files
 from domain.carts.items import (
     CART_WITH_ITEMS,
     SAVE_ITEM_PRICES,
@@ -126,6 +127,7 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
             raise ValidationFailed("payment_id is required", field="payment_id", code="required")
         _reject_incomplete(locked, items)
         placed = await _place(scope, locked, _draft(locked, customer, payment, fields), lines)
+        await order_files(scope, locked.id, placed.id, lines)
         priced = at_prices(items, placed.pricing.lines)
         await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)
         await events.emit_checkout_completed(scope, locked.public_id, placed.event_data)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import orjson
 
+from domain.carts.files import with_files
 from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
 from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
@@ -119,9 +120,11 @@ async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: boo
     return [item if item.line is None else replace(item, line=next(lines)) for item in items]
 
 
-async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str = "") -> list[RequestedItem]:
+async def parse_items(
+    scope: Scope, values: Sequence[InputValues], *, field: str = "", cart: object | None = None
+) -> list[RequestedItem]:
     """Parse items as `read_items` does, all with the same `field`; quantities of the same product and options are summed."""
-    return sum_items(await read_items(scope, values, [field] * len(values)), field)
+    return sum_items(await read_items(scope, values, [field] * len(values), cart=cart), field)
 
 
 def sum_items(items: Sequence[RequestedItem], field: str = "") -> list[RequestedItem]:
@@ -134,27 +137,33 @@ def sum_items(items: Sequence[RequestedItem], field: str = "") -> list[Requested
     return list(summed.values())
 
 
-async def read_items(scope: Scope, values: Sequence[InputValues], fields: Sequence[str]) -> list[RequestedItem]:
+async def read_items(
+    scope: Scope, values: Sequence[InputValues], fields: Sequence[str], *, cart: object | None = None
+) -> list[RequestedItem]:
     """Parse `[{product or combination_id, quantity, options?}]` in a constant number of statements.
 
-    `fields` name the items in error messages. Raises NotFound for products and combinations missing or not on sale, ValidationFailed for
-    invalid quantities and options, RuleViolation for options that can't be combined.
+    `fields` name the items in error messages; options of type `F` may name files of the `cart`. Raises NotFound for products and
+    combinations missing or not on sale, ValidationFailed for invalid quantities and options, RuleViolation for options that can't be
+    combined.
     """
     if len(values) > MAX_ITEMS:
         raise too_many_items_error()
     drafts = [_parse_item(item, field) for item, field in zip(values, fields, strict=True)]
     products = await _products_of(scope, drafts)
     offers = await _load_offers(scope, products)
+    chosen = await with_files(
+        scope, cart, [(offers[product], draft.options) for draft, product in zip(drafts, products, strict=True)]
+    )
     items = []
-    for draft, product, field in zip(drafts, products, fields, strict=True):
+    for draft, product, options, field in zip(drafts, products, chosen, fields, strict=True):
         offer = offers[product]
         with prefixed_errors(field), portuguese_errors(scope):
             if draft.combination is None:
-                selection = select_options(offer, draft.options)
+                selection = select_options(offer, options)
             else:
-                selection = select_combination(offer, draft.combination, draft.options)
-        options = tuple(selection.options) if selection is not None else ()
-        items.append(RequestedItem(offer, draft.quantity, options, selection_key(selection)))
+                selection = select_combination(offer, draft.combination, options)
+        sold = tuple(selection.options) if selection is not None else ()
+        items.append(RequestedItem(offer, draft.quantity, sold, selection_key(selection)))
     return items
 
 

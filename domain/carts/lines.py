@@ -69,13 +69,13 @@ class _Line:
 async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
     """Add units of a product or combination to a cart; the quantity of an identical line increases."""
     check_caller(scope)
-    return await _add(scope, cart, await parse_items(scope, [values]))
+    return await _add(scope, cart, await parse_items(scope, [values], cart=cart))
 
 
 async def add_items(scope: Scope, cart: object, values: Sequence[InputValues]) -> dict[str, Any]:
     """Add lines to a cart as `add_item` does; errors name the place of the line."""
     check_caller(scope)
-    return await _add(scope, cart, sum_items(await read_items(scope, values, _fields(values)), "items"))
+    return await _add(scope, cart, sum_items(await read_items(scope, values, _fields(values), cart=cart), "items"))
 
 
 async def update_item(scope: Scope, cart: object, item: object, values: InputValues) -> dict[str, Any]:
@@ -100,7 +100,7 @@ async def update_items(scope: Scope, cart: object, values: Sequence[InputValues]
             raise NotFound("item")
         for number, quantity in quantities.items():
             lines[number] = replace(lines[number], quantity=lines[number].quantity if quantity is None else quantity)
-        lines |= await _with_choices(scope, lines, values)
+        lines |= await _with_choices(scope, locked.public_id, lines, values)
         changed = await _save(scope, locked.id, before, _merged(lines.values()), quantities)
         return await complete(scope, locked, changed=changed)
 
@@ -147,7 +147,7 @@ def _read_quantities(values: Sequence[InputValues]) -> dict[UUID | None, int | N
 
 
 async def _with_choices(
-    scope: Scope, lines: Mapping[UUID | None, _Line], values: Sequence[InputValues]
+    scope: Scope, cart: UUID, lines: Mapping[UUID | None, _Line], values: Sequence[InputValues]
 ) -> dict[UUID | None, _Line]:
     """Return the lines whose choice a request replaces, with the new one."""
     chosen = [
@@ -157,7 +157,7 @@ async def _with_choices(
         and (item.get("combination_id") is not None or item.get("options") is not None)
     ]
     requests = [{**item, "product": str(line.product_public_id), "quantity": line.quantity} for line, _, item in chosen]
-    items = await read_items(scope, requests, [field for _, field, _ in chosen])
+    items = await read_items(scope, requests, [field for _, field, _ in chosen], cart=cart)
     return {
         line.public_id: replace(line, options=_json(item), options_key=item.options_key)
         for (line, _, _), item in zip(chosen, items, strict=True)

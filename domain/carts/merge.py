@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from domain.carts.change import check_caller, complete_change
+from domain.carts.files import move_files
 from domain.carts.items import MAX_ITEMS, checked_quantity, too_many_items_error
 from domain.carts.locked import OPEN, LockedCart, find_cart, lock_cart, reject_closed
 from domain.carts.record import load_cart_record
@@ -119,6 +120,7 @@ async def _merge(scope: Scope, guest: LockedCart, into: LockedCart) -> dict[str,
         raise too_many_items_error()
     ids = (scope.store.id, into.id, guest.id)
     await execute(_MOVE_ITEMS, *ids)
+    await move_files(scope, into.id, guest.id)
     await execute(_TAKE_OVER, *ids)
     await execute(_CLOSE, *ids, scope.now)
     return await complete_change(scope, into.public_id, warnings=_refused_coupon(guest, into))

@@ -13,7 +13,8 @@ from domain.carts.locked import OPEN, LockedCart, find_cart_with
 from domain.carts.messages import portuguese_error
 from domain.carts.totals import CartTotals, calculate_cart_totals, find_coupon_refusal
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
-from domain.purchase.option_selection import selection_input
+from domain.media.option_files import option_file_record
+from domain.purchase.option_selection import option_values
 from domain.shipping.quotes import Quote
 from kernel.errors import NotFound, RuleViolation
 from kernel.scope import Scope
@@ -70,7 +71,8 @@ def cart_record(
         "status": status,
         "currency": scope.store.currency if status == OPEN else cart.currency,
         "items": [
-            _item(item, [warning for warning in shown if warning["item_id"] == item.public_id]) for item in totals.items
+            _item(scope, item, [warning for warning in shown if warning["item_id"] == item.public_id])
+            for item in totals.items
         ],
         "quantity_total": sum(item.quantity for item in totals.items),
         "gifts": [
@@ -130,7 +132,7 @@ def shipping_option_record(option: Quote) -> dict[str, Any]:
     }
 
 
-def _item(item: PricedCartItem, warnings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _item(scope: Scope, item: PricedCartItem, warnings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     selection = item.line.selection if item.line is not None else None
     combination = selection.combination if selection is not None else None
     return {
@@ -143,15 +145,15 @@ def _item(item: PricedCartItem, warnings: Sequence[Mapping[str, Any]]) -> dict[s
         "quantity": item.quantity,
         "price_cents": item.price_cents,
         "total_cents": item.total_cents,
-        "options": _options(item),
-        "option_values": selection_input(item.options),
+        "options": _options(scope, item),
+        "option_values": option_values(item.options),
         "chosen": item.options,
         "is_available": item.line is not None and item.line.offer.is_on_sale,
         "warnings": warnings,
     }
 
 
-def _options(item: PricedCartItem) -> list[dict[str, Any]]:
+def _options(scope: Scope, item: PricedCartItem) -> list[dict[str, Any]]:
     selection = item.line.selection if item.line is not None else None
     # Both are in the order of the product's options.
     numbers = list(selection.extra["product_options"].items()) if selection is not None else []
@@ -163,6 +165,7 @@ def _options(item: PricedCartItem) -> list[dict[str, Any]]:
                 **option,
                 "option": int(number) if number is not None else None,
                 "variant": int(value) if value is not None and option["variant_id"] is not None else None,
+                "file": option_file_record(scope, option),
             }
         )
     return options

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from domain.carts.change import check_caller, complete_change, insert_cart, insert_items
+from domain.carts.files import copy_files
 from domain.carts.items import MAX_ITEMS, RequestedItem
 from domain.carts.locked import lock_open_cart
 from domain.carts.warnings import LESS_AVAILABLE, OUT_OF_STOCK, UNAVAILABLE, CartWarning, available_units
@@ -39,7 +40,8 @@ async def reorder(scope: Scope, order: object, cart: object | None = None, token
     """
     check_caller(scope)
     with active_scope(scope):
-        lines = await fetch(_LINES, scope.store.id, await _find_order(scope, order, token))
+        order_id = await _find_order(scope, order, token)
+        lines = await fetch(_LINES, scope.store.id, order_id)
         items, warnings = await _sellable(scope, lines)
     async with transaction(scope, Plans.REUSED):
         if cart is None:
@@ -48,6 +50,7 @@ async def reorder(scope: Scope, order: object, cart: object | None = None, token
             locked = await lock_open_cart(scope, cart)
             public_id, cart_id = locked.public_id, locked.id
         await insert_items(scope, cart_id, items)
+        await copy_files(scope, order_id, cart_id, [item.options for item in items])
         return await complete_change(scope, public_id, emit_event=bool(items), warnings=warnings)
 
 

@@ -37,12 +37,25 @@ from kernel.fields import (
 from kernel.ids import parse_reference
 from kernel.money import MAX_CENTS
 from kernel.product_fields import image_url
+from kernel.received_files import MAX_BYTES
 from kernel.scope import ActorKind, Scope
+from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
 from models.rows import insert_rows, replace_rows, update_row, update_rows
 from models.tables.options import Option
+
+_MAX_EXTENSIONS = 255
+
+
+def _extensions(value: object) -> str:
+    """Parse extensions separated by commas, with or without dots; whatever else a name may have after its last dot is none."""
+    names = [each.strip().lower().removeprefix(".") for each in str(text(_MAX_EXTENSIONS)(value)).split(",")]
+    if not all(name.isascii() and name.isalnum() for name in names if name):
+        raise InvalidValue(f"is {repr_value(value)}; expected extensions such as jpg,png")
+    return ",".join(dict.fromkeys(name for name in names if name))
+
 
 OPTION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -52,6 +65,8 @@ OPTION_FIELDS: Mapping[str, InputField] = {
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
     "position": InputField("position", integer(), code="position_invalid"),
     "description": InputField("description", text()),
+    "allowed_extensions": InputField("allowed_extensions", _extensions, code="extensions_invalid"),
+    "max_file_size": InputField("max_file_size", integer(0, MAX_BYTES // 1024), code="max_file_size_invalid"),
 }
 VARIANT_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),

@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from domain.media.addresses import media_key, upload_key
 from domain.media.fetching import lock_contents
+from domain.media.option_files import option_file_key
 from domain.storage import Storage
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -31,6 +32,7 @@ SELECT sha256, unused_since IS NOT DISTINCT FROM '-infinity' AS is_deleted FROM 
 _UPLOADS = """
 SELECT public_id FROM media_files WHERE tenant_id = $1 AND sha256 IS NULL AND original_id IS NULL AND source_url IS NULL
 """
+_OPTION_FILES = "SELECT DISTINCT file_id FROM option_files WHERE tenant_id = $1"
 _ENTER = """
 INSERT INTO media_files (tenant_id, public_id, sha256, status, unused_since, avif_due_at, created_at, updated_at)
 SELECT $1, r.public_id, r.sha256, 'ready', '-infinity', NULL, $3, $3
@@ -55,6 +57,8 @@ async def compare(scope: Scope, storage: Storage) -> StorageComparison:
     # After the objects: what was deleted meanwhile has no row.
     contents = {media_key(store, row["sha256"]): row["is_deleted"] for row in await fetch(_CONTENTS, scope.store.id)}
     uploads = {upload_key(store, row["public_id"]) for row in await fetch(_UPLOADS, scope.store.id)}
+    options = {option_file_key(store, row["file_id"]) for row in await fetch(_OPTION_FILES, scope.store.id)}
+    contents |= dict.fromkeys(options, False)
     result = StorageComparison(len(contents))
     for key, is_deleted in contents.items():
         if not is_deleted and key not in stored and await storage.head(key) is None:
@@ -66,11 +70,12 @@ async def compare(scope: Scope, storage: Storage) -> StorageComparison:
 
 
 async def delete_orphans(scope: Scope, storage: Storage, keys: Sequence[str]) -> int:
-    """Delete orphans: uploads that nothing awaits at once, contents with their sizes by the next runs of the job; return how many.
+    """Delete orphans, and return how many: uploads that nothing awaits and shoppers' files at once, contents by the next runs of the job.
 
     Objects with other names are not ours and stay.
     """
-    uploads = [key for key in keys if key.startswith(f"media/{scope.store.public_id}/uploads/")]
+    folder = f"media/{scope.store.public_id}"
+    uploads = [key for key in keys if key.startswith((f"{folder}/uploads/", f"{folder}/options/"))]
     digests = [match[1] for key in keys if (match := _DIGEST.search(key)) is not None]
     contents = sorted(set(digests))
     for start in range(0, len(contents), _BATCH):

@@ -67,6 +67,7 @@ tenant_id = $1 AND public_id = $2 AND status = 'pending' AND source_url IS NULL
 """
 _AWAITED = f"SELECT true FROM media_files WHERE {_IS_AWAITED}"
 _NOTE_REFUSAL = f"UPDATE media_files SET error = $3, updated_at = $4 WHERE {_IS_AWAITED}"
+_WAITING = "SELECT coalesce(sum(bytes), 0)::bigint FROM option_files WHERE tenant_id = $1 AND order_id IS NULL"
 _RECENT = "SELECT count(*) FROM media_files WHERE tenant_id = $1 AND user_id = $2 AND created_at > $3"
 
 
@@ -224,6 +225,14 @@ async def _check_space(scope: Scope, size: int, *, is_customer: bool) -> None:
     if taken + max(size, MIN_COUNTED) > limit:
         text = f"uploads that are not complete take {taken} of {limit} bytes; complete them first, or delete them and try again later"
         raise Conflict(text, reason="upload_space_used")
+
+
+async def check_waiting_space(scope: Scope, size: int) -> None:
+    """Refuse a shopper's file, in the open transaction, where those that no order has yet take as much as customers' uploads may."""
+    await execute(_LOCK_STORE, scope.store.id)
+    limit, taken = _limits.store_bytes // 2, await fetchval(_WAITING, scope.store.id)
+    if taken + size > limit:
+        raise Conflict(f"files in carts take {taken} of {limit} bytes; try again later", reason="upload_space_used")
 
 
 # --- Addresses at this server ----------------------------------------------------------------------------------------------

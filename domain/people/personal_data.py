@@ -123,7 +123,7 @@ _KEPT_DOCUMENTS = """coalesce((SELECT jsonb_strip_nulls(jsonb_build_object('cpf'
 _KEPT_FIELDS = f"""coalesce((SELECT jsonb_object_agg(f.key, f.value) FROM jsonb_each(t.fields_data) AS f
     WHERE f.key IN ({_INVOICE_FIELDS})), '{{}}'::jsonb)"""
 _WITHOUT_TEXTS = """(SELECT coalesce(jsonb_agg(
-        CASE WHEN o.value ->> 'variant_id' IS NULL THEN o.value || '{"value": ""}'::jsonb ELSE o.value END ORDER BY o.position
+        CASE WHEN o.value ->> 'variant_id' IS NULL THEN o.value - 'file' || '{"value": ""}'::jsonb ELSE o.value END ORDER BY o.position
     ), '[]'::jsonb)
     FROM jsonb_array_elements(t.options) WITH ORDINALITY AS o (value, position))"""
 _WITHOUT_NOTES = f"""(SELECT coalesce(jsonb_object_agg(e.key, e.value), '{{}}'::jsonb) FROM jsonb_each(t.extra) AS e
@@ -139,6 +139,13 @@ _BODY_OF_PERSON = """t.processed AND t.body <> ''::bytea AND (
 _NOTHING: Mapping[str, str] = {}
 
 PLACES: tuple[Place, ...] = (
+    # The job deletes the content at its next run.
+    Place(
+        "option_files",
+        f"{_OF_ORDER} OR EXISTS (SELECT FROM carts c WHERE c.tenant_id = t.tenant_id AND c.id = t.cart_id"
+        f" AND ({_OF_CART.replace('t.', 'c.')}))",
+        {"file_name": "''", "cart_id": "null::bigint", "order_id": "null::bigint"},
+    ),
     Place(
         "cart_items",
         "EXISTS (SELECT FROM carts c WHERE c.tenant_id = t.tenant_id AND c.id = t.cart_id"

@@ -40,7 +40,7 @@ from domain.purchase.lines import (
     sole_vendor,
     with_default_options,
 )
-from domain.purchase.option_selection import options_key, selection_input, selection_key
+from domain.purchase.option_selection import SelectedFile, file_options, options_key, selection_input, selection_key
 from domain.purchase.order_rows import address_row, line_rows
 from domain.purchase.references import OrderReferences, load_references, reject_unavailable
 from kernel.errors import RuleViolation, ValidationFailed
@@ -306,6 +306,7 @@ async def _new_lines(
         product: replace(offer, **rates[offer.vendor_id]._asdict()) if offer.vendor_id in rates else offer
         for product, offer in offers.items()
     }
+    drafts = _with_files(drafts, offers, current)
     if scope.family == "legacy" and not locked.imported:
         drafts = _with_present_options(drafts, offers, current)
     lines = price_lines(
@@ -316,6 +317,34 @@ async def _new_lines(
         raise ValidationFailed("product not found", field="product", code="not_found")
     reject_unsaleable(lines, existing=[product for product, _ in agreed])
     return lines
+
+
+def _with_files(
+    drafts: Sequence[DraftLine], offers: Mapping[object, Offer], current: Sequence[PricedLine]
+) -> list[DraftLine]:
+    """Return the lines with the order's files in place of their ids and names, by which lines are sent back."""
+    present = [
+        (line.offer.id, option)
+        for line in current
+        for option in (line.selection.options if line.selection is not None else ())
+        if option.get("file")
+    ]
+    completed = []
+    for draft in drafts:
+        offer, options = offers[draft.product], dict(draft.options)
+        for name, option in file_options(offer, draft.options) if present else ():
+            same = [
+                (product, each)
+                for product, each in present
+                if (product, each["option_id"]) == (offer.id, str(option.public_id))
+                and options[name] in (each["file"]["id"], each["value"])
+            ]
+            if same:
+                options[name] = SelectedFile(same[0][1]["value"], same[0][1]["file"])
+            if len(same) > 1:  # files with one name, each in its turn
+                present.remove(same[0])
+        completed.append(replace(draft, options=options))
+    return completed
 
 
 def _with_present_options(

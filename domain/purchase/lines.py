@@ -32,7 +32,7 @@ from models.connection.database import Plans, fetch
 from models.references import PRODUCT, reject_missing
 
 # Members of a line's `extra` that are written from the selected options only.
-_SELECTION_KEYS = ("product_options", "product_options_value")
+_SELECTION_KEYS = ("product_options", "product_options_value", "custom_files")
 
 
 @dataclass(frozen=True, slots=True)

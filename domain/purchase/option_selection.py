@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -41,6 +41,21 @@ UNION ALL
 SELECT product_id, type, id, NULL, hash, '', 0, 0, NULL, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
 ORDER BY position, id
 """
+
+FILE = "F"
+
+
+class SelectedFile(str):
+    """The name of a shopper's file, the value of an option of type `F`; `facts` are its `{id, mime_type, bytes}`."""
+
+    facts: Mapping[str, Any]
+
+    def __new__(cls, name: str, facts: Mapping[str, Any]) -> SelectedFile:
+        """Return the name with the facts."""
+        file = super().__new__(cls, name)
+        file.facts = facts
+        return file
+
 
 VariantPairs = frozenset[tuple[int, int]]
 """Pairs of option and variant."""
@@ -99,15 +114,43 @@ class OptionSelection:
 
 
 def selection_input(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return stored options in the form of an input: option → variant or text."""
-    return {option["option_id"]: option["variant_id"] or option["value"] for option in options}
+    """Return stored options as `select_options` takes them: option → variant, text or file."""
+    return {
+        option["option_id"]: SelectedFile(option["value"], option["file"])
+        if option.get("file")
+        else option["variant_id"] or option["value"]
+        for option in options
+    }
+
+
+def option_values(options: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return stored options in the form of an input: option → variant, text or id of a file."""
+    return {
+        option: value.facts["id"] if isinstance(value, SelectedFile) else value
+        for option, value in selection_input(options).items()
+    }
 
 
 def options_key(options: Sequence[Mapping[str, Any]]) -> str:
     """Return a key that identifies a set of stored options; empty for none."""
     if not options:
         return ""
-    return hashlib.sha256(repr(sorted(selection_input(options).items())).encode()).hexdigest()[:32]
+    return hashlib.sha256(repr(sorted(option_values(options).items())).encode()).hexdigest()[:32]
+
+
+def file_options(product: OptionedProduct, values: Mapping[str, Any]) -> Iterator[tuple[str, LoadedOption]]:
+    """Yield the options of type `F` among the names of selected options, each as it is named."""
+    known = product.selectable_options.options if product.selectable_options is not None else {}
+    for name in values:
+        reference = parse_reference(name)
+        option = known.get(reference) if reference is not None else None
+        if option is not None and option.type == FILE:
+            yield name, option
+
+
+def files_of(options: Iterable[Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Return the ids of the files in the stored options of lines."""
+    return [option["file"]["id"] for chosen in options for option in chosen if option.get("file")]
 
 
 def selection_key(selection: OptionSelection | None) -> str:
@@ -226,6 +269,8 @@ def _variant(option: LoadedOption, value: object) -> LoadedOptionVariant:
 
 
 def _text(option: LoadedOption, value: object) -> str:
+    if isinstance(value, SelectedFile) and option.type == FILE:
+        return value
     text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
     if not isinstance(text, str) or len(text) > MAX_TEXT or has_forbidden_characters(text):
         raise _invalid(
@@ -320,7 +365,8 @@ def _violation(message: str, reason: str, product: OptionedProduct, **details: A
 def _public_option(option: LoadedOption, value: LoadedOptionVariant | str) -> dict[str, Any]:
     fields = {"option_id": str(option.public_id), "name": option.name}
     if isinstance(value, str):
-        return {**fields, "variant_id": None, "value": value, "modifier": 0, "modifier_type": "A"}
+        file = {"file": dict(value.facts)} if isinstance(value, SelectedFile) else {}
+        return {**fields, "variant_id": None, "value": str(value), "modifier": 0, "modifier_type": "A", **file}
     return {
         **fields,
         "variant_id": str(value.public_id),
@@ -331,7 +377,7 @@ def _public_option(option: LoadedOption, value: LoadedOptionVariant | str) -> di
 
 
 def _legacy_value(value: LoadedOptionVariant | str) -> str:
-    return str(value.id) if isinstance(value, LoadedOptionVariant) else value
+    return str(value.id if isinstance(value, LoadedOptionVariant) else value)
 
 
 def _legacy_option(option: LoadedOption, value: LoadedOptionVariant | str) -> dict[str, Any]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from tortoise import fields
 
+from kernel.clock import now
 from models.tables.base import SoftDeletable, StoreModel, Timestamped
 
 
 class Option(SoftDeletable, table="options"):
-    """A product option. `type` is `S`, `R` or `C` (variants) or `I`, `T`, `F` (text, file name).
+    """A product option. `type` is `S`, `R` or `C` (variants) or `I`, `T`, `F` (text, file or its name).
 
-    `product` is null for a shared option. Only options with `inventory` are part of combinations.
+    `product` is null for a shared option. Only options with `inventory` are part of combinations. `allowed_extensions`, separated by
+    commas, and `max_file_size`, in KiB, limit the files of the type `F`.
     """
 
     product = fields.ForeignKeyField("models.Product", null=True, related_name="own_options")
@@ -22,6 +24,22 @@ class Option(SoftDeletable, table="options"):
     status = fields.TextField(default="A")
     position = fields.IntField(default=0)
     description = fields.TextField(default="")
+    allowed_extensions = fields.TextField(default="")
+    max_file_size = fields.IntField(default=0)
+
+
+class OptionFile(StoreModel, table="option_files"):
+    """A shopper's file for an option, of a cart, an order or both. `file_id` names the content, which rows of several orders may share."""
+
+    file_id = fields.UUIDField()
+    option = fields.ForeignKeyField("models.Option", related_name="files")
+    cart = fields.ForeignKeyField("models.Cart", null=True, related_name="option_files")
+    order = fields.ForeignKeyField("models.Order", null=True, related_name="option_files")
+    file_name = fields.TextField()
+    mime_type = fields.TextField()
+    bytes = fields.BigIntField()
+    sha256 = fields.TextField()
+    created_at = fields.DatetimeField(default=now)
 
 
 class OptionVariant(StoreModel, table="option_variants"):

@@ -13,10 +13,11 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
+from kernel.received_files import ReceivedFile
 from kernel.scope import Scope
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize, execute
-from rest_facade.bodies import read_json_object
+from rest_facade.bodies import MULTIPART, RECEIVE_FORM, read_json_object
 from rest_facade.current.errors import render_object
 from rest_facade.current.storefront import PREFIX
 from rest_facade.field_errors import REQUIRED, with_field_codes
@@ -54,6 +55,7 @@ class CartHandlers:
         return [
             Route("POST", f"{PREFIX}/carts", change("CartCreate", _parse_new_cart, 201), key, creates=True),
             Route("GET", cart, self.show, key),
+            Route("POST", f"{cart}/files", self.upload, key, creates=True, takes_files=True),
             Route("POST", f"{cart}/items", change("CartItemAdd", _parse_item, 201), key, creates=True),
             Route("PATCH", item, change("CartItemUpdate", _parse_quantity), key),
             Route("DELETE", item, change("CartItemRemove", _no_input), key),
@@ -72,6 +74,23 @@ class CartHandlers:
         if cart is None:
             raise NotFound("cart")
         return json_response(cart)
+
+    async def upload(self, request: web.Request) -> web.Response:
+        """Store the file of a form with `option_id` and `file`, and return it."""
+        scope, operation = self._authorize(request, "CartFileUpload")
+        if request.content_type != MULTIPART:
+            raise MalformedRequest(detail="expected multipart/form-data with option_id and file")
+        form = await request.app[RECEIVE_FORM](request)
+        option, file = form.get("option_id"), form.get("file")
+        missing = {
+            name: REQUIRED
+            for name, is_sent in (("option_id", isinstance(option, str)), ("file", isinstance(file, ReceivedFile)))
+            if not is_sent
+        }
+        if missing:
+            raise ValidationFailed(f"{' and '.join(missing)} is required", fields=missing)
+        values = {**_path_ids(request), "option_id": option, "file": file}
+        return json_response(await self._execute(scope, operation, values), status=201)
 
     async def shipping_options(self, request: web.Request) -> web.Response:
         """Return the shipping options of the cart."""

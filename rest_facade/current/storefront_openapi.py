@@ -29,7 +29,9 @@ _ITEM = named(
         "quantity",
         product_id=STRING,
         quantity={"type": "integer", "minimum": 1},
-        options=described(map_of({"type": ["string", "integer"]}), "Variant id or text by option id."),
+        options=described(
+            map_of({"type": ["string", "integer"]}), "Variant id, text or id of an uploaded file by option id."
+        ),
     ),
 )
 _ADDRESS = named("CartAddressChanges", request_body(
@@ -99,6 +101,20 @@ _CARTS: dict[RouteKey, RouteDocs] = {
         body=request_body(items=array(_ITEM), customer_email=STRING),
     ),
     ("GET", _CART): RouteDocs("Retrieve a cart with current totals", OperationResult("StorefrontCart")),
+    ("POST", f"{_CART}/files"): RouteDocs(
+        "Upload a file for an option of the type `F`; its `id` is then a value of the option",
+        OperationResult("StorefrontCartFileUpload"),
+        status=201,
+        upload=named(
+            "CartFileForm",
+            request_body(
+                "option_id",
+                "file",
+                option_id=STRING,
+                file=described({"type": "string", "format": "binary"}, "The file, at most 20 MiB."),
+            ),
+        ),
+    ),
     ("POST", f"{_CART}/items"): RouteDocs(
         "Add a product to a cart", OperationResult("StorefrontCartItemAdd"), status=201, body=_ITEM
     ),

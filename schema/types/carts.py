@@ -27,6 +27,7 @@ from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.interfaces import AddressObject
+from schema.types.media import OptionFileObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.order_records import OrderCustomerRecordObject, OrderRecordObject, ShipmentObject
 from schema.types.payments import PaymentObject
@@ -53,7 +54,8 @@ class CartItemOptionObject:
     variant: OptionVariantObject | None = relation(
         ToOne("variant_id"), "The variant; null for a text, or if it is no longer offered."
     )
-    value: str = output_field("The variant's name, or the text.")
+    value: str = output_field("The variant's name, the text, or the name of the file.")
+    file: OptionFileObject | None = output_field("The file of the shopper; null unless one was uploaded.")
     modifier: BigInt = output_field(
         "What the variant adds to the price: cents (`A`), or hundredths of a percent of the price (`P`)."
     )

@@ -171,6 +171,17 @@ class MediaUploadObject:
     expires_at: DateTime = output_field("Until when the address takes the file.")
 
 
+@object_type("OptionFile", access=INHERITED)
+class OptionFileObject:
+    """A shopper's file for an option of the type `F`."""
+
+    id: ID = output_field("The ID (UUID), a value of the option in the cart to which it was uploaded.")
+    file_name: str = output_field("The name of the file.")
+    mime_type: str = output_field("The type of the content.")
+    bytes: BigInt = output_field("The size in bytes.")
+    url: str = output_field("Where to load it, for one to two hours. It needs no credential.")
+
+
 @input_type
 class MediaUploadInput:
     """A file to upload."""

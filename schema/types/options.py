@@ -94,6 +94,10 @@ class OptionObject:
     status: SwitchStatus = column(description="The status code.")
     position: int = column(description="The sort position.")
     description: str = column(description="The description shown to customers, as unsanitized HTML.")
+    allowed_extensions: str = column(
+        description="The extensions of files that the type `F` takes, such as `jpg,png`; empty for any."
+    )
+    max_file_size: int = column(description="The most KiB of a file of the type `F`; 0 for as many as the store takes.")
     product_id: ID | None = column(
         referenced("products", "product_id"),
         "The product that owns the option; null for an option shared by several products.",
@@ -292,7 +296,9 @@ class VariantPictureInput:
 
 @input_type
 @optional_copies(
-    OptionObject, "name type product_id product_ids vendor_id required inventory status position description"
+    OptionObject,
+    "name type product_id product_ids vendor_id required inventory status position description"
+    " allowed_extensions max_file_size",
 )
 class OptionInput:
     """A product option. `name` is required on creation."""

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
 from auth.access import Access
 from domain.media.addresses import RowImageUrl
+from domain.media.option_files import option_file_record
 from domain.order_access import AMOUNTS
 from domain.orders.read import (
     DELIVERY_TIME,
@@ -14,9 +20,11 @@ from domain.orders.read import (
     ORDER_LINES,
 )
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
-from models.reading.queries import Condition, ToMany, ToOne
+from kernel.scope import Scope
+from models.reading.queries import Condition, Row, ToMany, ToOne
 from schema.enums import ActorKind, AddressKind, CommissionType, ModifierType, PaymentStatus
 from schema.fields import (
+    calculated,
     column,
     computed,
     embedded,
@@ -32,6 +40,7 @@ from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStat
 from schema.types.catalog import ProductObject
 from schema.types.interfaces import AddressObject
 from schema.types.marketplace import VendorObject
+from schema.types.media import OptionFileObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.payments import PaymentObject
 from schema.types.people import UserObject
@@ -41,6 +50,31 @@ from schema.types.tracking import TrackingEventObject
 
 BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 STAFF_AND_VENDORS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
+
+
+async def _files(scope: Scope, options: Sequence[str | None]) -> list[Any]:
+    records = [option and option_file_record(scope, orjson.loads(option)) for option in options]
+    return [record and Row(record) for record in records]
+
+
+async def _custom_files(scope: Scope, values: Sequence[str | None]) -> list[str | None]:
+    lines = [None if value is None else _custom_files_of(scope, orjson.loads(value)) for value in values]
+    return [None if line is None else orjson.dumps(line).decode() for line in lines]
+
+
+def _custom_files_of(scope: Scope, options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    files: dict[str, Any] = {}
+    for option in options:
+        record = option_file_record(scope, option)
+        assert record is not None
+        file = {
+            "name": record["file_name"],
+            "type": record["mime_type"],
+            "size": str(record["bytes"]),
+            "url": record["url"],
+        }
+        files[str(option["number"])] = [file]
+    return files
 
 
 @entity_type(ORDER_LINE_OPTIONS, "OrderLineOption")
@@ -57,6 +91,11 @@ class OrderLineOptionObject:
         ToOne("variant_id"), "The variant in its current state; null for a text, and for callers without access to it."
     )
     value: str = computed("t.choice ->> 'value'", "The variant's name at the time of purchase, or the text.")
+    file: OptionFileObject | None = calculated(
+        "CASE WHEN t.choice ? 'file' THEN t.choice::text END",
+        _files,
+        "The file of the shopper; null unless one was uploaded.",
+    )
     modifier: BigInt = computed(
         "(t.choice ->> 'modifier')::bigint",
         "What the variant added to the price: cents (`A`), or hundredths of a percent of the price (`P`).",
@@ -110,6 +149,13 @@ class OrderLineObject:
         ToOne("combination_id"), "The chosen combination in its current state; the order line uses its stock."
     )
     extra: JSON | None = column(description="Notes of the staff on the line, an object.", guard=STAFF_AND_VENDORS)
+    custom_files: str | None = calculated(
+        "(SELECT jsonb_agg(o.choice || jsonb_build_object('number', x.id))::text FROM jsonb_array_elements(t.options) AS o (choice)"
+        " JOIN options x ON x.tenant_id = t.tenant_id AND x.public_id = (o.choice ->> 'option_id')::uuid WHERE o.choice ? 'file')",
+        _custom_files,
+        "The files of the shopper by option, as CS-Cart names them, in JSON; null for none.",
+        internal=True,
+    )
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )

@@ -16,7 +16,7 @@ from kernel.received_files import FormPart, ReceivedFile
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.text import repr_value
 from resolvers.engine.prepare import PreparedDocument
-from resolvers.media import UPLOAD_ACCESS
+from resolvers.media import FORM_ACCESS
 from rest_facade.routing import SCOPE
 from server.http.forms import MAX_FILES, receive_form, respond_and_discard
 from server.http.limits import has_credential
@@ -35,7 +35,7 @@ async def execute_form(
 ) -> web.StreamResponse:
     """Execute a multipart request as its operation with the files in the variables; remove the files afterwards.
 
-    Its answer is never kept: no storefront key may upload files.
+    Its answer is never kept: only mutations take files.
     """
 
     async def respond() -> web.StreamResponse:
@@ -57,7 +57,7 @@ async def _read_operations(request: web.Request) -> tuple[dict[str, Any], Names]
         raise MalformedRequest(
             f"a multipart request needs a credential, or the header {' or '.join(PREFLIGHT_HEADERS)}"
         )
-    UPLOAD_ACCESS.check(request[SCOPE])
+    FORM_ACCESS.check(request[SCOPE])
     form = await receive_form(request)
     return operations_of(form.parts)
 

@@ -235,9 +235,10 @@ class _DocumentBuilder:
             "summary": route_docs.summary,
             "parameters": [*_parameters(route, route_docs)],
         }
-        if route_docs.body is not None and route.method in _BODY_METHODS:
-            body = self._operations.expand(route_docs.body)
-            content = {_JSON: {"schema": self._schemas.extract(body)}}
+        declared = route_docs.body if route_docs.body is not None else route_docs.upload
+        if declared is not None and route.method in _BODY_METHODS:
+            body = self._operations.expand(declared)
+            content = {_JSON: {"schema": self._schemas.extract(body)}} if route_docs.body is not None else {}
             if route_docs.forms:
                 # Generators name a body by its schema: one schema for two media types would be one body.
                 form = named(f"{body['title']}Form", body)

@@ -1,4 +1,5 @@
-"""The contents of media files in archives: each a member with its key in the storage as name, type and file name in its comment.
+"""The contents of media files and of shoppers' files in archives: each a member with its key in the storage as name, type, file name and
+digest in its comment.
 
 Rendered sizes are not included: they are rendered again.
 """
@@ -18,14 +19,21 @@ import asyncpg
 
 from domain.media.addresses import media_key
 from domain.media.contents import object_headers
+from domain.media.option_files import DownloadableFile, option_file_key
 from domain.storage import storage
 from server.operations.archives import ArchiveError, damage_reported
 
-_KEY = re.compile(r"media/[0-9a-f-]{36}/[0-9a-f]{2}/[0-9a-f]{2}/([0-9a-f]{64})")
+_KEY = re.compile(r"media/[0-9a-f-]{36}/(?:[0-9a-f]{2}/[0-9a-f]{2}/([0-9a-f]{64})|options/[0-9a-f-]{36})")
 _FILES = """
 SELECT t.public_id AS store, f.sha256, f.mime_type, f.file_name, f.bytes FROM media_files f JOIN tenants t ON t.id = f.tenant_id
 WHERE f.sha256 IS NOT NULL AND f.unused_since IS DISTINCT FROM '-infinity' AND ($1::bigint IS NULL OR f.tenant_id = $1)
 ORDER BY f.tenant_id, f.id
+"""
+_OPTION_FILES = """
+SELECT DISTINCT ON (f.tenant_id, f.file_id) t.public_id AS store, f.file_id, f.sha256, f.mime_type, f.file_name, f.bytes
+FROM option_files f JOIN tenants t ON t.id = f.tenant_id
+WHERE (f.cart_id IS NOT NULL OR f.order_id IS NOT NULL) AND ($1::bigint IS NULL OR f.tenant_id = $1)
+ORDER BY f.tenant_id, f.file_id
 """
 
 AVIF_IS_DUE = "UPDATE {table} SET avif_due_at = DEFAULT, avif_attempts = DEFAULT"
@@ -40,6 +48,7 @@ class StoredContent:
     mime_type: str
     file_name: str
     bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +62,10 @@ class ContentCount:
 
 async def find_contents(connection: asyncpg.Connection, store_id: int | None = None) -> list[StoredContent]:
     """Return the contents of a store's files, or of those of all stores."""
-    rows = await connection.fetch(_FILES, store_id)
-    return [
-        StoredContent(media_key(row["store"], row["sha256"]), row["mime_type"], row["file_name"], row["bytes"])
-        for row in rows
-    ]
+    files = [(media_key(row["store"], row["sha256"]), row) for row in await connection.fetch(_FILES, store_id)]
+    rows = await connection.fetch(_OPTION_FILES, store_id)
+    files += [(option_file_key(row["store"], row["file_id"]), row) for row in rows]
+    return [StoredContent(key, row["mime_type"], row["file_name"], row["bytes"], row["sha256"]) for key, row in files]
 
 
 async def write_contents(archive: zipfile.ZipFile, contents: Sequence[StoredContent]) -> ContentCount:
@@ -71,7 +79,7 @@ async def write_contents(archive: zipfile.ZipFile, contents: Sequence[StoredCont
             continue
         # Compressed formats: a ZipInfo of its own is stored as it is.
         member = zipfile.ZipInfo(content.key)
-        member.comment = json.dumps([content.mime_type, content.file_name]).encode()
+        member.comment = json.dumps([content.mime_type, content.file_name, content.sha256]).encode()
         await asyncio.to_thread(archive.writestr, member, data)
         size += len(data)
     return ContentCount(len(contents) - len(missing), size, tuple(missing))
@@ -88,10 +96,12 @@ async def read_contents(archive: zipfile.ZipFile, store: UUID | None = None) -> 
             raise ArchiveError(f"{archive.filename} has a file of another store: {member.filename}")
         with damage_reported(archive.filename):
             data = await asyncio.to_thread(archive.read, member)
-            mime_type, file_name = json.loads(member.comment)
-        if hashlib.sha256(data).hexdigest() != match[1]:
+            # Versions without files of shoppers wrote no digest.
+            mime_type, file_name, *digest = json.loads(member.comment)
+        if hashlib.sha256(data).hexdigest() != (match[1] or digest[0]):
             raise ArchiveError(f"{archive.filename} is damaged: {member.filename} has another content")
-        await storage().put(member.filename, data, object_headers(mime_type, file_name))
+        headers = object_headers(mime_type, file_name) if match[1] else DownloadableFile(file_name, mime_type).headers()
+        await storage().put(member.filename, data, headers)
         files += 1
         size += len(data)
     return ContentCount(files, size)

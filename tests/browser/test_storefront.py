@@ -15,6 +15,7 @@ import pytest
 
 from domain.apps.trusted_documents import read_manifest, set_trusted_documents
 from domain.media import addresses as media_addresses
+from domain.media import renderer as renderers
 from domain.payments.sandbox import actions
 from domain.purchase.placement import place_order
 from kernel.clock import now
@@ -27,6 +28,7 @@ from server.demo.seeding import seed_store
 from server.demo.stores import DEMO
 from server.example_storefront import KEY_NAME
 from server.http.playground import BUILT, built_version
+from server.media.renderer import Renderer
 from tests.browser.chromium import Browser
 from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
 from tests.browser.test_playground import needs_assets, needs_chromium
@@ -36,6 +38,10 @@ from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.packages import COMMAND, EXAMPLE
 from tests.harness.payments import enabled_sandbox
 from tests.harness.scopes import rows, system_scope, value
+from tests.media.conftest import renderer
+from tests.media.pictures import encoded
+
+__all__ = ["renderer"]  # a fixture
 
 pytestmark = [
     pytest.mark.browser,
@@ -120,6 +126,15 @@ async def address(shop_server: HttpClient, demo_store: Store) -> AsyncIterator[s
     media_addresses.configure(f"http://localhost:{port}")
     yield f"http://{host}:{port}"
     media_addresses.configure("http://localhost")
+
+
+@pytest.fixture
+def decoding(renderer: Renderer) -> Iterator[None]:
+    """Configure the renderer, which decodes uploads."""
+    earlier = renderers._renderer
+    renderers.configure(renderer)
+    yield
+    renderers.configure(earlier)
 
 
 @pytest.fixture
@@ -399,6 +414,32 @@ async def one_feature(shopper: Shopper, slug: str) -> tuple[str, str]:
         slug,
     )
     return row[0], row[1]
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_a_picture_of_the_shopper_is_in_the_cart(shopper: Shopper, tmp_path: Path, decoding: None) -> None:
+    owner = await ensure_owner(shopper.store, DEMO.personas[0])
+    product = await value(shopper.store, "select public_id::text from products where name = 'Pilão de goiabeira'")
+    fields = {"name": "Sua foto", "type": "F", "required": True, "allowed_extensions": "png"}
+    option = await owner.create("option", now(), product_id=product, **fields)
+    picture = tmp_path / "gato.png"
+    picture.write_bytes(encoded(".png"))
+    page = shopper.page
+    await shopper.go("/produto/pilao-de-goiabeira")
+    await shopper.see("Sua foto")
+    assert await page.evaluate("document.querySelector('.buy .primary').disabled")
+    root = (await page.call("DOM.getDocument"))["root"]["nodeId"]
+    field = await page.call("DOM.querySelector", nodeId=root, selector="[type=file]")
+    assert await page.evaluate("document.querySelector('[type=file]').accept") == ".png"
+    await page.call("DOM.setFileInputFiles", nodeId=field["nodeId"], files=[str(picture)])
+    await shopper.check("product-file")
+    await shopper.press("Adicionar ao carrinho", "button")
+    await shopper.see("Adicionado.")
+    await shopper.go("/carrinho")
+    await shopper.see("Sua foto: gato.png")
+    await page.wait_for("document.querySelector('.upload').naturalWidth === 120")
+    await shopper.check("cart-file")
+    await owner.execute("option_delete", now(), id=option)
 
 
 @pytest.mark.parametrize("width", [PHONE], ids=["phone"])

@@ -33,6 +33,7 @@ ONLY_IN_THE_GUIDE = {
     "RefusedInput",
 }
 ONLY_IN_THE_EXAMPLE = {
+    "UploadFile",
     "Menu",
     "SearchPage",
     "VendorPage",

@@ -29,6 +29,7 @@ from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS, active_scope
 from models.tables.b2b import BusinessPartner, CreditCheck, Manager
 from models.tables.bulk import BulkOperation
+from models.tables.options import OptionFile
 from server.embedded_postgres import EmbeddedServer
 from tests.graphql.test_carts import ADD, CHECK_OUT, CREATE, SHIP, code, execute_query, key_of
 from tests.harness.gateway import SECRET, event, raw, signature
@@ -149,6 +150,19 @@ async def use_the_product(sample: SampleStore) -> UserRecord:
     assert "id" in await execute_query(sample, ORDER, sample.owner, input=values)
     cart = (await execute_query(sample, CREATE, person))["id"]
     await execute_query(sample, SET_ADDRESS, person, id=cart, input=ADDRESS)
+    for owner, record in (("cart", cart), ("order", paid["id"])):
+        row = await sample.value(f"SELECT id FROM {owner}s WHERE public_id = $1::text::uuid", record)
+        await sample.add(
+            OptionFile, file_id=uuid4(), option_id=sample.engraving.number, file_name="zenobia.png",
+            mime_type="image/png", bytes=1, sha256="0" * 64, **{f"{owner}_id": row},
+        )  # fmt: skip
+    line = """[{"option_id": "%s", "name": "Foto", "variant_id": null, "value": "zenobia.png", "modifier": 0, "modifier_type": "A",
+        "file": {"id": "zenobia", "mime_type": "image/png", "bytes": 1}}]"""
+    await sample.execute(
+        "UPDATE order_lines SET options = $2::text::jsonb WHERE order_id = (SELECT id FROM orders WHERE public_id = $1::text::uuid)",
+        paid["id"],
+        line % sample.engraving.id,
+    )
     await leave_messages(sample, person, paid["id"])
     await import_person(sample)
     answer = await sample.anonymous.post("/api/v1/auth/password/forgot", json={"email": EMAIL})
@@ -209,8 +223,8 @@ async def import_person(sample: SampleStore) -> None:
 
 
 _FILLED = """business_partners call_requests carts credit_checks discussion_posts gateway_notifications idempotency_claims
-    mailed_tokens mails managers order_addresses order_lines order_status_changes orders outbox_events persisted_documents sessions
-    subscribers user_addresses users"""
+    mailed_tokens mails managers option_files order_addresses order_lines order_status_changes orders outbox_events
+    persisted_documents sessions subscribers user_addresses users"""
 _INVOICE_ADDRESS = "firstname lastname street number complement district city state zipcode country"
 KEPT = {
     # The invoices of two orders that were paid, and the document of their buyer.

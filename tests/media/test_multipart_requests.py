@@ -17,7 +17,7 @@ from tests.harness.clients import NewApp, NewClient
 from tests.harness.forms import Part, form, operation
 from tests.harness.http import Client, Response
 from tests.harness.sample_store import SampleStore
-from tests.harness.storefront import StorefrontClient
+from tests.harness.storefront import StorefrontClient, open_storefront
 from tests.media.pictures import encoded, picture
 
 UPLOAD = """mutation($file: Upload!, $alt: String) {
@@ -154,10 +154,12 @@ async def test_only_callers_who_may_upload_send_files(
     for client, headers in (
         (await new_app("read_products"), {}),
         (await new_client("view_content"), {}),
-        (sample.anonymous, key),
+        (sample.anonymous, {**key, "X-API-Key": (await open_storefront(sample, scopes=["storefront:read"])).key}),
     ):
         refused = await send(client, parts, **headers)
         assert refused.status == 403, headers
+    # A key that changes carts sends forms, for `cart_file_upload`.
+    assert error_of(await send(sample.anonymous, parts, **key))["code"] == "FORBIDDEN"
 
 
 @pytest.mark.parametrize(

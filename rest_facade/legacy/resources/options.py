@@ -20,8 +20,17 @@ from kernel.json_schema import (
 )
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
-from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field, same_names, selection_of
+from rest_facade.legacy.reshape import is_cscart, record_renderer
+from rest_facade.legacy.resource import (
+    IN_CSCART,
+    SEARCH,
+    Record,
+    RecordField,
+    Resource,
+    id_field,
+    same_names,
+    selection_of,
+)
 from rest_facade.legacy.resources.images import (
     IMAGE_DATA,
     PATHS,
@@ -242,6 +251,10 @@ OPTIONS = Resource(
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("description", types.TEXT, "description", "description"),
+        *(
+            RecordField(name, value_type, name, source=name, permission=IN_CSCART)
+            for name, value_type in (("allowed_extensions", types.TEXT), ("max_file_size", types.INTEGER))
+        ),
         RecordField(
             "variants",
             types.rendered_by(
@@ -260,6 +273,7 @@ OPTIONS = Resource(
         ),
         RecordField("product_ids", types.IDS, "product_ids"),
     ),
+    permissions={IN_CSCART: is_cscart},
     required=("option_name",),
     cscart_new=_with_checkbox_variants,
     cscart_update=_with_new_variants,

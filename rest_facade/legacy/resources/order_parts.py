@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -50,13 +51,19 @@ _LINE = (
     RecordField("company_id", types.ID, source="vendor_number"),
     RecordField("extra", types.OBJECT),
 )
-LINES_SOURCE = f"items {selection_of(_LINE, 'position')}"
+LINES_SOURCE = f"items {selection_of(_LINE, 'position custom_files')}"
 _render_line = record_renderer(_LINE)
 
 
 def _render_lines(lines: list[Record]) -> Record:
     """Render the lines keyed by position, from 1."""
-    return {str(line.pop("position")): _render_line(line) for line in lines}
+    return {str(line.pop("position")): _render_line(_with_custom_files(line)) for line in lines}
+
+
+def _with_custom_files(line: Record) -> Record:
+    """Add the files of the shopper to `extra`, where CS-Cart has them."""
+    files = line.pop("custom_files")
+    return line if files is None else {**line, "extra": {**(line["extra"] or {}), "custom_files": json.loads(files)}}
 
 
 def _render_lines_by_id(lines: list[Record]) -> Record:

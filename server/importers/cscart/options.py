@@ -8,6 +8,7 @@ from domain.catalog.options import OPTION_FIELDS
 from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
 from domain.catalog.product_options import NO_VARIANT, TYPES_WITH_VARIANTS, WILDCARDS, combination_hash
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
+from kernel.received_files import MAX_BYTES
 from models.tables.options import (
     Combination,
     CombinationChoice,
@@ -54,6 +55,8 @@ def convert_option(context: Context, record: Record) -> Rows:
         "status": "A" if text(record, "status", "A") == "A" else "D",
         "position": position(record),
         "description": text(record, "description"),
+        "allowed_extensions": text(record, "allowed_extensions"),
+        "max_file_size": min(max(0, integer(record, "max_file_size")), MAX_BYTES // 1024),
     }
     columns = context.columns(OPTION_FIELDS, values)
     product = context.required(record, "product_id", "products") if number(record, "product_id") else None

@@ -2,6 +2,7 @@
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
+import Link from "@mui/material/Link";
 import { useTranslate } from "ra-core";
 import { AutocompleteInput, NumberInput, ReferenceInput } from "ra-ui-materialui";
 import { useState } from "react";
@@ -35,7 +36,7 @@ export function Lines({ order }: { order: Order }) {
 
 function LineRow({ line, currency }: { line: Line; currency: string }) {
   const translate = useTranslate();
-  const chosen = line.options.map(({ name, value }) => `${name}: ${value}`).join(", ");
+  const chosen = line.options.filter(({ file }) => !file).map(({ name, value }) => `${name}: ${value}`).join(", ");
   return (
     <Box component="li" sx={{ display: "grid", gridTemplateColumns: "3.5rem minmax(0, 1fr) auto", columnGap: 1.5, py: 1, borderTop: "1px solid", borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
       <Box sx={{ fontSize: "1.15rem", fontWeight: 650 }}>{number(line.quantity)} ×</Box>
@@ -44,6 +45,7 @@ function LineRow({ line, currency }: { line: Line; currency: string }) {
         <Box sx={{ color: "text.secondary", fontSize: "0.85rem" }}>
           {[line.sku, chosen, line.shipped_quantity ? translate("order.shipped", { count: line.shipped_quantity }) : ""].filter(Boolean).join(" · ")}
         </Box>
+        {line.options.map(({ name, value, file }) => file && <Link key={name} href={file.url} sx={{ display: "block", fontSize: "0.85rem" }}>{name}: {value}</Link>)}
       </Box>
       <Box sx={{ textAlign: "right", whiteSpace: "nowrap" }}>
         {money(line.total_cents, currency)}

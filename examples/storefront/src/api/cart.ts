@@ -1,7 +1,7 @@
 // The customer's cart: its id is all that the browser keeps.
 
 import { signal } from "@preact/signals";
-import { AddToCartDocument, CartPageDocument, CreateCartDocument, MergeCartDocument, OpenCartDocument, type CartItemInput } from "../generated";
+import { AddToCartDocument, CartPageDocument, CreateCartDocument, MergeCartDocument, OpenCartDocument, UploadFileDocument, type CartItemInput } from "../generated";
 import { Refusal } from "./errors";
 import { request } from "./requests";
 import { isSignedIn } from "./session";
@@ -22,19 +22,31 @@ export function keepCart(cart: { id: string; quantity_total?: number } | null): 
 /** Return whether a refusal means that the cart can't be used any more. */
 export const isGone = (refusal: Refusal): boolean => refusal.code === "NOT_FOUND" || GONE.has(refusal.reason);
 
-/** Add a product to the cart, or to a new one. */
-export async function addToCart(input: CartItemInput): Promise<void> {
+/** Files of the customer by option id. */
+export type Files = Readonly<Record<string, File>>;
+
+async function addTo(cart: string, input: CartItemInput, files: Files): Promise<void> {
+  const options: Record<string, unknown> = { ...(input.options as object) };
+  for (const [option, file] of Object.entries(files)) {
+    options[option] = (await request(UploadFileDocument, { cart, option, file })).cart_file_upload?.id;
+  }
+  keepCart((await request(AddToCartDocument, { cart, input: { ...input, options } })).cart_item_add);
+}
+
+/** Add a product to the cart, or to a new one; files are uploaded to it first. */
+export async function addToCart(input: CartItemInput, files: Files): Promise<void> {
   if (cartId.value !== null) {
     try {
-      const { cart_item_add } = await request(AddToCartDocument, { cart: cartId.value, input });
-      return keepCart(cart_item_add);
+      return await addTo(cartId.value, input, files);
     } catch (error) {
       // Not a refusal of the product: then a new cart would be refused for the same reason.
       if (!(error instanceof Refusal && isGone(error))) throw error;
     }
   }
-  const { cart_create } = await request(CreateCartDocument, { input: { items: [input] } });
+  const hasFiles = Object.keys(files).length > 0;
+  const { cart_create } = await request(CreateCartDocument, { input: { items: hasFiles ? [] : [input] } });
   keepCart(cart_create);
+  if (hasFiles && cart_create) await addTo(cart_create.id, input, files);
 }
 
 /** Continue with the customer's cart after sign-in, with what the guest's held. */

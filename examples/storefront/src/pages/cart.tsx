@@ -7,6 +7,7 @@ import { Title } from "../router";
 import { Alert, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Picture } from "../ui/picture";
+import { Chosen } from "../ui/products";
 import { Quantity } from "./product";
 
 type CartRecord = NonNullable<CartPageQuery["cart"]>;
@@ -59,7 +60,7 @@ function CartView({ cart, reload }: { cart: CartRecord; reload: () => Promise<vo
                 <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} sizes="small" isFirst />
                 <div>
                   <a href={`/produto/${item.product?.slug}`}>{item.name}</a>
-                  {item.options.map((option) => <small key={option.name}>{option.name}: {option.value}</small>)}
+                  <Chosen options={item.options} />
                   {!item.is_available && <small class="error">Indisponível</small>}
                 </div>
                 <Quantity

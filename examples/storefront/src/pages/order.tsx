@@ -10,6 +10,7 @@ import { navigate, place, Title } from "../router";
 import { Alert, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Picture } from "../ui/picture";
+import { Chosen } from "../ui/products";
 import { Totals } from "./cart";
 import { Payment } from "./payment";
 
@@ -71,7 +72,7 @@ function OrderView({ order, token, reload }: { order: OrderRecord; token: string
                 <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} sizes="small" isFirst />
                 <div>
                   {item.product?.slug ? <a href={`/produto/${item.product.slug}`}>{item.name}</a> : item.name}
-                  {item.options.map((option) => <small key={option.name}>{option.name}: {option.value}</small>)}
+                  <Chosen options={item.options} />
                   <small>{item.quantity} × {money(item.price_cents, order.currency)}</small>
                 </div>
               </li>

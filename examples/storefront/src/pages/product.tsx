@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { addToCart } from "../api/cart";
+import { addToCart, type Files } from "../api/cart";
 import { request, useRead } from "../api/requests";
 import { isSignedIn } from "../api/session";
 import { count, date, money, percent, plainText } from "../format";
@@ -97,15 +97,16 @@ interface PurchaseProps extends ChoiceProps {
 
 function Purchase({ product, choice, setChoice, quantity, setQuantity }: PurchaseProps) {
   const [isAdded, setAdded] = useState(false);
+  const [files, setFiles] = useState<Files>({});
   const options = Object.keys(choice).length ? choice : null;
   const priced = useRead(ProductPriceDocument, options && { id: product.id, options });
   const combination = combinationOf(product, choice);
   const isAvailable = product.combinations.length ? Boolean(combination?.is_available) : product.is_available;
   const stock = product.combinations.length ? combination?.stock : product.available_quantity;
-  const missing = product.options.filter(({ id, required }) => required && !choice[id]);
+  const missing = product.options.filter(({ id, required }) => required && !choice[id] && !files[id]);
   const { refusal, isBusy, run } = useAction(async () => {
     setAdded(false);
-    await addToCart({ product_id: product.id, quantity, options: choice });
+    await addToCart({ product_id: product.id, quantity, options: choice }, files);
     setAdded(true);
   });
   return (
@@ -124,9 +125,13 @@ function Purchase({ product, choice, setChoice, quantity, setQuantity }: Purchas
         />
       </p>
       {product.pricing?.promotions.map(({ name }) => <p key={name} class="promotion">{name}</p>)}
-      {product.options.map((option) => (
-        <OptionField key={option.id} option={option} product={product} choice={choice} setChoice={setChoice} />
-      ))}
+      {product.options.map((option) =>
+        option.type === "F" ? (
+          <FileField key={option.id} option={option} files={files} setFiles={setFiles} />
+        ) : (
+          <OptionField key={option.id} option={option} product={product} choice={choice} setChoice={setChoice} />
+        ),
+      )}
       <p class="quiet" aria-live="polite">
         {isAvailable ? availability(product, stock) : isAhead(product) ? `À venda a partir de ${date(product.available_since!)}.` : "Esgotado nesta escolha."}
       </p>
@@ -175,6 +180,20 @@ export function Quantity({ value, min = 1, max, label = "Quantidade", disabled, 
   );
 }
 
+function FileField({ option, files, setFiles }: { option: Option; files: Files; setFiles: (files: Files) => void }) {
+  const accept = option.allowed_extensions.split(",").filter(Boolean).map((extension) => `.${extension}`).join(",");
+  const set = (file: File | undefined) => {
+    const { [option.id]: _, ...others } = files;
+    setFiles(file ? { ...others, [option.id]: file } : others);
+  };
+  return (
+    <label class="field">
+      {option.name} {!option.required && "(opcional)"}
+      <input type="file" accept={accept || undefined} required={option.required} onChange={(event) => set(event.currentTarget.files?.[0])} />
+    </label>
+  );
+}
+
 const TYPED = new Set(["I", "T"]);
 
 function OptionField({ option, product, choice, setChoice }: ChoiceProps & { option: Option }) {
@@ -187,7 +206,6 @@ function OptionField({ option, product, choice, setChoice }: ChoiceProps & { opt
     const amount = Math.abs(modifier);
     return modifier === 0 ? "" : ` (${modifier > 0 ? "+" : "−"}${type === "A" ? money(amount, product.currency) : percent(amount)})`;
   };
-  if (option.type === "F") return null;
   if (TYPED.has(option.type)) {
     return (
       <label class="field">

@@ -77,3 +77,29 @@ export function Cards({ products, isFirst = false }: { products: CardProduct[]; 
     </ul>
   );
 }
+
+interface ChosenOption {
+  name: string;
+  value: string;
+  file: { url: string; mime_type: string } | null;
+}
+
+/** The same file at the shop's own host, the only one whose pictures its pages show. */
+function ownAddress(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+/** What was chosen for a line; the customer's own picture is shown. */
+export function Chosen({ options }: { options: ChosenOption[] }) {
+  return (
+    <>
+      {options.map(({ name, value, file }) => (
+        <small key={name}>
+          {name}: {file ? <a href={ownAddress(file.url)}>{value}</a> : value}
+          {file?.mime_type.startsWith("image/") && <img class="upload" src={ownAddress(file.url)} alt="" width="48" height="48" />}
+        </small>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+"""Files of shoppers for options of type `F`: where their content is, links to it, and the deletion of what no cart or order has.
+
+They are apart from the store's own media files, whose contents anybody may read: a link to one of these is signed and expires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from domain.media.addresses import base_url
+from domain.media.contents import IMAGE_TYPES
+from domain.signed_links import sign, verify
+from domain.storage import storage
+from kernel.scope import Scope
+from models.connection.database import execute, fetch, fetchrow, transaction
+from models.rows import from_row
+
+ROUTE = "/files/options"
+LINK_SECONDS = 3_600
+"""The least that a link is valid; all that are made within an hour are the same, so that browsers keep pictures."""
+_PURPOSE = "option files"
+
+_FILE = """
+SELECT file_name, mime_type FROM option_files
+WHERE tenant_id = $1 AND file_id = $2 AND (cart_id IS NOT NULL OR order_id IS NOT NULL) ORDER BY id LIMIT 1
+"""
+# What no order has goes with its cart, as soon as that can't be changed any more.
+_IS_UNUSED = """f.order_id IS NULL AND NOT EXISTS (
+    SELECT FROM carts c WHERE c.tenant_id = f.tenant_id AND c.id = f.cart_id AND c.status = 'open')"""
+_UNUSED = f"""
+SELECT f.id, f.file_id, NOT EXISTS (SELECT FROM option_files o
+    WHERE o.tenant_id = f.tenant_id AND o.file_id = f.file_id AND NOT ({_IS_UNUSED.replace("f.", "o.")})) AS is_last
+FROM option_files f WHERE f.tenant_id = $1 AND {_IS_UNUSED} ORDER BY f.id LIMIT $2
+"""
+_FORGET = "DELETE FROM option_files WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadableFile:
+    """The name and type of a file."""
+
+    file_name: str
+    mime_type: str
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers with which the content is stored at a provider, and sent: no browser opens it by itself."""
+        return {
+            "Content-Type": self.mime_type if self.mime_type in IMAGE_TYPES else "application/octet-stream",
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(self.file_name, safe='')}",
+            "Cache-Control": f"private, max-age={LINK_SECONDS}",
+        }
+
+
+def option_file_key(store: UUID, file: object) -> str:
+    """Return the key of a content in the object storage."""
+    return f"media/{store}/options/{file}"
+
+
+def option_file_record(scope: Scope, option: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the file of a stored option, `{id, file_name, mime_type, bytes, url}`; None for one that has none."""
+    facts = option.get("file")
+    return facts and {**facts, "file_name": option["value"], "url": _link(scope, facts["id"])}
+
+
+def _link(scope: Scope, file: str) -> str:
+    expires = (int(scope.now.timestamp()) // LINK_SECONDS + 2) * LINK_SECONDS
+    signature = sign(_PURPOSE, f"{scope.store.public_id}:{file}", expires)
+    return f"{base_url()}{ROUTE}/{scope.store.public_id}/{file}?expires={expires}&signature={signature}"
+
+
+def verify_file_link(store: UUID, file: UUID, expires: int, signature: str, now: datetime) -> None:
+    """Raise `Forbidden` for a link that this deployment did not sign, and after its time."""
+    verify(_PURPOSE, f"{store}:{file}", expires, signature, now)
+
+
+async def find_option_file(scope: Scope, file: UUID) -> DownloadableFile | None:
+    """Return a file that a cart or an order has; None if none has it any more."""
+    row = await fetchrow(_FILE, scope.store.id, file)
+    return None if row is None else from_row(DownloadableFile, row)
+
+
+async def delete_unused_option_files(scope: Scope, *, limit: int) -> int:
+    """Delete up to `limit` files that no order and no open cart has: their content, then their rows; return how many."""
+    rows = await fetch(_UNUSED, scope.store.id, limit)
+    await storage().delete(option_file_key(scope.store.public_id, row["file_id"]) for row in rows if row["is_last"])
+    async with transaction(scope):
+        await execute(_FORGET, scope.store.id, [row["id"] for row in rows])
+    return len(rows)
