@@ -1,4 +1,4 @@
--- Undo 0072_option_files. Which files of shoppers belong to which orders is lost.
+-- Undo 0074_option_files. Which files of shoppers belong to which orders is lost.
 DROP TABLE option_files;
 ALTER TABLE options
     DROP COLUMN allowed_extensions,
