@@ -17,6 +17,7 @@ FAMILIES = {"current": 100, "apps": 100, "legacy": 250}
 """The families with the largest page of their lists."""
 PAGE_SIZES = ("per_page", "limit", "items_per_page")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_NO_BODY = {"content": {"application/json": {}}}
 WITHOUT_KEY = "Ignores the Idempotency-Key."
 HEADER = '''"""{title} Generated from {source}."""
 
@@ -102,7 +103,9 @@ class Family:
         yield f"\n    largest_page: ClassVar[int] = {FAMILIES[self.name]}"
         for path, methods in self.document["paths"].items():
             for method, operation in methods.items():
-                yield from self._operation(path, method, operation)
+                # Forms with files have no method: the client sends JSON.
+                if "application/json" in operation.get("requestBody", _NO_BODY)["content"]:
+                    yield from self._operation(path, method, operation)
 
     def _operation(self, path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:
         name = operation["operationId"]
