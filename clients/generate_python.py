@@ -17,7 +17,7 @@ FAMILIES = {"current": 100, "apps": 100, "legacy": 250}
 """The families with the largest page of their lists."""
 PAGE_SIZES = ("per_page", "limit", "items_per_page")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-_NO_BODY = {"content": {"application/json": {}}}
+_NO_BODY: dict[str, Any] = {"content": {"application/json": {}}}
 WITHOUT_KEY = "Ignores the Idempotency-Key."
 HEADER = '''"""{title} Generated from {source}."""
 
