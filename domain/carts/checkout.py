@@ -34,6 +34,7 @@ from domain.idempotency import current_claim
 from domain.order_access import order_token
 from domain.purchase.draft import SHIPPING, OrderDraft
 from domain.purchase.lines import PricedLine, needs_shipping
+from domain.purchase.option_selection import files_of
 from domain.purchase.placement import LoadedPurchase, PlacedOrder, draft_purchase, place_order
 from domain.purchase.references import CustomerAccount, load_references
 from domain.shipping.quotes import load_selected
@@ -127,7 +128,8 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
             raise ValidationFailed("payment_id is required", field="payment_id", code="required")
         _reject_incomplete(locked, items)
         placed = await _place(scope, locked, _draft(locked, customer, payment, fields), lines)
-        await order_files(scope, locked.id, placed.id, lines)
+        if files := files_of(line.selection.options for line in lines if line.selection is not None):
+            await order_files(scope, locked.id, placed.id, files)
         priced = at_prices(items, placed.pricing.lines)
         await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)
         await events.emit_checkout_completed(scope, locked.public_id, placed.event_data)

@@ -13,7 +13,7 @@ from domain.media.fetching import FileContent
 from domain.media.option_files import DownloadableFile, option_file_key, option_file_record
 from domain.media.renderer import ImageError
 from domain.media.uploads import check_waiting_space, inspect_content
-from domain.purchase.lines import Offer, PricedLine
+from domain.purchase.lines import Offer
 from domain.purchase.option_selection import SelectedFile, file_options, files_of
 from domain.storage import storage
 from domain.store_limits import check_limit
@@ -183,11 +183,9 @@ def _file_ids(offer: Offer, options: Mapping[str, Any]) -> Iterable[tuple[str, t
             yield name, (option.public_id, file)
 
 
-async def order_files(scope: Scope, cart_id: int, order_id: int, lines: Iterable[PricedLine]) -> None:
-    """Let the order of a cart keep the files of its lines: one statement, if there are any."""
-    files = files_of(line.selection.options for line in lines if line.selection is not None)
-    if files:
-        await execute(_ORDER, scope.store.id, cart_id, order_id, files)
+async def order_files(scope: Scope, cart_id: int, order_id: int, files: Sequence[str]) -> None:
+    """Let the order of a cart keep the files of its lines."""
+    await execute(_ORDER, scope.store.id, cart_id, order_id, files)
 
 
 async def copy_files(scope: Scope, order_id: int, cart_id: int, options: Iterable[Sequence[Mapping[str, Any]]]) -> None:
