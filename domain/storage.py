@@ -1,6 +1,7 @@
 """The files of the deployment by key, in a folder or at a provider of object storage (docs/deploy.md#files), through obstore.
 
-Keys are ours, never a client's: `bulk/<store>/…` and `media/<store>/…`. What a provider refuses is logged with its reason.
+Keys are ours, never a client's: `bulk/<store>/…`, `media/<store>/…` and `files/<store>/…`. What a provider
+refuses is logged with its reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All files of a store: deleted with the store, and where they are left of one that is gone.
 
-Every store has a folder of its own below `bulk/` and below `media/`.
+Every store has a folder of its own below each of `FOLDERS`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from domain.bulk.configuration import configured
+from domain.media import option_files
 from domain.storage import storage
 from kernel.ids import parse_uuid
 from kernel.work_queues import run_in_thread
 from models.connection.database import cross_store_connection
 
-FOLDERS = ("bulk/", "media/")
+FOLDERS = ("bulk/", "media/", option_files.FOLDER)
 _KNOWN = "SELECT public_id FROM tenants WHERE public_id = ANY($1::uuid[])"
 # Younger files may be of a store that is being moved here.
 MIN_AGE = timedelta(days=1)

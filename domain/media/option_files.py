@@ -21,6 +21,8 @@ from models.connection.database import execute, fetch, fetchrow, transaction
 from models.rows import from_row
 
 ROUTE = "/files/options"
+FOLDER = "files/"
+"""The folder of all contents, none of which is public: not below `media/`, which a provider may show everyone."""
 LINK_SECONDS = 3_600
 """The least that a link is valid; all that are made within an hour are the same, so that browsers keep pictures."""
 _PURPOSE = "option files"
@@ -58,7 +60,7 @@ class DownloadableFile:
 
 def option_file_key(store: UUID, file: object) -> str:
     """Return the key of a content in the object storage."""
-    return f"media/{store}/options/{file}"
+    return f"{FOLDER}{store}/{file}"
 
 
 def option_file_record(scope: Scope, option: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from domain.media import option_files
 from domain.media.addresses import media_key, upload_key
 from domain.media.fetching import lock_contents
 from domain.media.option_files import option_file_key
@@ -21,6 +22,7 @@ from kernel.scope import Scope
 from models.connection.database import execute, fetch, transaction
 from models.rows import json_text
 
+FOLDERS = ("media/", option_files.FOLDER)
 # Younger ones are of files whose row is not written yet.
 MIN_AGE = timedelta(days=1)
 _BATCH = 100
@@ -53,7 +55,8 @@ class StorageComparison:
 async def compare(scope: Scope, storage: Storage) -> StorageComparison:
     """Compare the files of the store in scope with the objects."""
     store = scope.store.public_id
-    stored = {each.key: each.modified_at async for each in storage.find(f"media/{store}/")}
+    folders = [f"{folder}{store}/" for folder in FOLDERS]
+    stored = {each.key: each.modified_at for folder in folders async for each in storage.find(folder)}
     # After the objects: what was deleted meanwhile has no row.
     contents = {media_key(store, row["sha256"]): row["is_deleted"] for row in await fetch(_CONTENTS, scope.store.id)}
     uploads = {upload_key(store, row["public_id"]) for row in await fetch(_UPLOADS, scope.store.id)}
@@ -74,8 +77,8 @@ async def delete_orphans(scope: Scope, storage: Storage, keys: Sequence[str]) ->
 
     Objects with other names are not ours and stay.
     """
-    folder = f"media/{scope.store.public_id}"
-    uploads = [key for key in keys if key.startswith((f"{folder}/uploads/", f"{folder}/options/"))]
+    store = scope.store.public_id
+    uploads = [key for key in keys if key.startswith((f"media/{store}/uploads/", f"{option_files.FOLDER}{store}/"))]
     digests = [match[1] for key in keys if (match := _DIGEST.search(key)) is not None]
     contents = sorted(set(digests))
     for start in range(0, len(contents), _BATCH):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 
-from domain.media.orphans import StorageComparison, compare, delete_orphans
+from domain.media.orphans import FOLDERS, StorageComparison, compare, delete_orphans
 from domain.media.renderer import ImageError, RenderedFormat
 from domain.storage import Storage, open_storage
 from domain.stores import find_store
@@ -25,7 +25,8 @@ _PIXEL = base64.b64decode(
 )
 _STORES = """
 SELECT t.id FROM tenants t
-WHERE t.public_id = ANY($1::uuid[]) OR EXISTS (SELECT FROM media_files f WHERE f.tenant_id = t.id) ORDER BY t.id
+WHERE t.public_id = ANY($1::uuid[]) OR EXISTS (SELECT FROM media_files f WHERE f.tenant_id = t.id)
+    OR EXISTS (SELECT FROM option_files f WHERE f.tenant_id = t.id) ORDER BY t.id
 """
 
 
@@ -70,10 +71,11 @@ async def check_media(settings: Settings, *, deletes_orphans: bool = False) -> C
 
 
 async def _stores(storage: Storage) -> list[int]:
-    """Return the stores that have media files, or objects."""
-    names = [store for name in await storage.folders("media/") if (store := parse_uuid(name)) is not None]
+    """Return the stores that have media files, files of shoppers, or objects."""
+    names = [name for folder in FOLDERS for name in await storage.folders(folder)]
+    ids = [store for name in names if (store := parse_uuid(name)) is not None]
     async with cross_store_connection() as platform:
-        return [row["id"] for row in await platform.fetch(_STORES, names)]
+        return [row["id"] for row in await platform.fetch(_STORES, ids)]
 
 
 async def _compare(storage: Storage, store_id: int, result: StorageComparison, *, deletes_orphans: bool) -> int:

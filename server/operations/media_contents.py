@@ -23,7 +23,7 @@ from domain.media.option_files import DownloadableFile, option_file_key
 from domain.storage import storage
 from server.operations.archives import ArchiveError, damage_reported
 
-_KEY = re.compile(r"media/[0-9a-f-]{36}/(?:[0-9a-f]{2}/[0-9a-f]{2}/([0-9a-f]{64})|options/[0-9a-f-]{36})")
+_KEY = re.compile(r"media/[0-9a-f-]{36}/[0-9a-f]{2}/[0-9a-f]{2}/([0-9a-f]{64})|files/[0-9a-f-]{36}/[0-9a-f-]{36}")
 _FILES = """
 SELECT t.public_id AS store, f.sha256, f.mime_type, f.file_name, f.bytes FROM media_files f JOIN tenants t ON t.id = f.tenant_id
 WHERE f.sha256 IS NOT NULL AND f.unused_since IS DISTINCT FROM '-infinity' AND ($1::bigint IS NULL OR f.tenant_id = $1)
@@ -92,7 +92,7 @@ async def read_contents(archive: zipfile.ZipFile, store: UUID | None = None) -> 
         match = _KEY.fullmatch(member.filename)
         if match is None:
             continue
-        if store is not None and not member.filename.startswith(f"media/{store}/"):
+        if store is not None and not member.filename.startswith((f"media/{store}/", f"files/{store}/")):
             raise ArchiveError(f"{archive.filename} has a file of another store: {member.filename}")
         with damage_reported(archive.filename):
             data = await asyncio.to_thread(archive.read, member)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,12 +13,16 @@ from uuid import UUID
 import pytest
 from yarl import URL
 
+from domain.bulk.store_files import delete_store_files
 from domain.carts import files
 from domain.media import uploads
 from domain.media.option_files import delete_unused_option_files, option_file_key
+from domain.media.orphans import compare, delete_orphans
 from domain.storage import Storage
 from kernel.ids import uuid7
 from kernel.scope import active_scope
+from server.operations.archives import ArchiveError
+from server.operations.media_contents import StoredContent, read_contents, write_contents
 from tests.harness.forms import Part, form, operation
 from tests.harness.http import Client, Response
 from tests.harness.sample_store import SampleStore
@@ -249,7 +256,7 @@ async def test_a_cart_has_so_many_files(
     other = await storefront.cart()
     refused = await send(storefront, other, photo, content)
     assert (refused.status, "files in carts take" in refused.raw.decode()) == (409, True)
-    assert len([stored async for stored in media_folder.find("media/")]) == 1
+    assert len([stored async for stored in media_folder.find("files/")]) == 1
 
 
 async def test_an_upload_may_be_repeated_with_its_key(storefront: StorefrontClient, photo: str) -> None:
@@ -311,6 +318,29 @@ async def test_files_take_one_statement_more(storefront: StorefrontClient, photo
     assert [more - less for more, less in zip(counts[1], counts[0], strict=True)] == [1, 1]
 
 
+async def test_contents_are_not_in_the_public_folder_and_move_and_go_with_their_store(
+    storefront: StorefrontClient, photo: str, media_folder: Storage, tmp_path: Path
+) -> None:
+    sample, content = storefront.sample, encoded(".png")
+    _, file = await owned(storefront, photo, content)
+    key, orphan = [option_file_key(sample.store.public_id, each) for each in (file, uuid7())]
+    await media_folder.put(orphan, b"left")
+    assert [stored.key async for stored in media_folder.find("media/")] == []
+    with active_scope(replace(sample.scope, now=sample.scope.now + timedelta(days=2))) as later:
+        compared = await compare(later, media_folder)
+        assert (compared.missing, compared.orphans) == ([], [orphan])
+        assert await delete_orphans(later, media_folder, compared.orphans) == 1
+    stored = StoredContent(key, "image/png", "gato.png", len(content), hashlib.sha256(content).hexdigest())
+    with zipfile.ZipFile(tmp_path / "archive", "w") as archive:
+        await write_contents(archive, [stored])
+    assert await delete_store_files(sample.store.public_id) == [file]
+    with zipfile.ZipFile(tmp_path / "archive") as archive:
+        with pytest.raises(ArchiveError, match="a file of another store"):
+            await read_contents(archive, uuid7())
+        assert (await read_contents(archive, sample.store.public_id)).files == 1
+    assert await media_folder.read(key) == content
+
+
 async def owned(storefront: StorefrontClient, photo: str, content: bytes | None = None) -> tuple[str, str]:
     """Return a new cart with a line, and the file of it."""
     cart = await storefront.cart()
@@ -323,7 +353,7 @@ async def delete_unused(sample: SampleStore, folder: Storage) -> set[str]:
     """Run the job; return the keys that are left."""
     with active_scope(sample.scope):
         await delete_unused_option_files(sample.scope, limit=100)
-    return {stored.key async for stored in folder.find("media/")}
+    return {stored.key async for stored in folder.find("files/")}
 
 
 async def test_a_file_follows_its_lines_into_the_customers_cart(
