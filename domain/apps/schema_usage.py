@@ -34,7 +34,7 @@ SCHEMA_USAGE = Entity(
     default_sort="-uses",
 )
 
-# The caller may have been deleted since. In one order, so that processes don't wait for each other in a circle.
+# The caller may be deleted since, and the store may have moved. In one order, so that processes don't wait for each other in a circle.
 _STORE = """
 INSERT INTO schema_usage AS u (
     tenant_id, public_id, field, is_deprecated, caller, installation_id, storefront_key_id, uses, first_used_at, last_used_at
@@ -47,6 +47,7 @@ WHERE (r.installation_id IS NULL
         OR EXISTS (SELECT FROM app_installations i WHERE i.tenant_id = $1 AND i.id = r.installation_id))
     AND (r.storefront_key_id IS NULL
         OR EXISTS (SELECT FROM storefront_keys k WHERE k.tenant_id = $1 AND k.id = r.storefront_key_id))
+    AND EXISTS (SELECT FROM tenants s WHERE s.id = $1 AND NOT s.is_read_only)
 ORDER BY r.field, r.caller, r.installation_id, r.storefront_key_id
 ON CONFLICT (tenant_id, field, caller, installation_id, storefront_key_id) DO UPDATE
 SET uses = u.uses + excluded.uses, is_deprecated = excluded.is_deprecated,

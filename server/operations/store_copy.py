@@ -19,7 +19,7 @@ import asyncpg
 from auth.store_resolution import CHANNEL
 from domain.storage import Storage
 from models.quoting import quoted
-from models.table_contents import OF_STORE, STORES, columns_sql, digest
+from models.table_contents import OF_STORE, STORES, Digest, columns_sql, digest
 from server.operations.archives import ArchiveError
 from server.operations.store_transfer import APPS, HOSTS, Part, move_parts
 
@@ -31,6 +31,8 @@ _OWN_COLUMNS = {"id", "status", "is_read_only", "move"}
 _FIND = "SELECT id, status, is_read_only, move::text FROM tenants WHERE public_id = $1"
 _SET = "UPDATE tenants SET status = $2, is_read_only = $3, move = $4::text::jsonb WHERE id = $1"
 _SNAPSHOT = "SELECT pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text FROM pg_current_snapshot() s"
+# What the installation there counted itself may refer to rows that are gone.
+_FORGET_USES = "DELETE FROM schema_usage WHERE tenant_id = $1"
 _NOTIFY = "SELECT pg_notify($1, $2)"
 
 
@@ -74,9 +76,11 @@ class Side:
 class StoreCopy:
     """The copy of a store; `since` is the oldest transaction of the last round, `newest` the one after the last that it saw."""
 
-    def __init__(self, source: Side, target: Side, since: str | None) -> None:
+    def __init__(self, source: Side, target: Side, since: str | None, *, returns: bool = False) -> None:
+        """Copy into what the store left behind if it `returns`: what was written late there is replaced."""
         self._source = source
         self._target = target
+        self._returns = returns
         self._parts: dict[str, Part] = {}
         self.since = since
         self.newest = "0"
@@ -107,11 +111,13 @@ class StoreCopy:
             await self._write_apps(self._parts[APPS])
             different = await self._different()
             for part, changed, count in different:
-                await self._write(part, changed, count)
+                await self._write(part, changed, count, self.since)
             compared = self._of_store() if compares_all else [part for part, *_ in different]
             for part in compared if self.since is not None else ():
                 await self._compare(part)
-            await target.set("S", True, {"state": COPYING, "ticket": ticket, "since": since})
+            await target.connection.execute(_FORGET_USES, target.store_id)
+            move = {"state": COPYING, "ticket": ticket, "since": since, "returns": self._returns}
+            await target.set("S", True, move)
         self.since, self.newest = since, newest
         self.rounds += 1
 
@@ -202,11 +208,11 @@ class StoreCopy:
             self._source.store_id, self._target.store_id,
         )  # fmt: skip
 
-    async def _write(self, part: Part, changed: int, count: int) -> None:
-        """Replace the changed rows of a table there, and delete those that aren't here any more."""
+    async def _write(self, part: Part, changed: int, count: int, since: str | None) -> None:
+        """Replace the rows of a table there that changed, and delete those that aren't here any more."""
         target, store_id = self._target.connection, self._target.store_id
         table, copy = part.table.qualified_name, part.copy_name
-        await self._load(part, _changed(self.since))
+        await self._load(part, _changed(since))
         if "app_id" in part.columns:
             await target.execute(
                 f"UPDATE {copy} c SET app_id = (SELECT a.id FROM moving_apps m JOIN apps a ON a.public_id = m.public_id"
@@ -226,6 +232,7 @@ class StoreCopy:
                 f"SELECT setval($1::regclass, m.id) FROM (SELECT max(id) AS id FROM {copy}) m"
                 f" WHERE m.id > (SELECT last_value FROM {part.table.sequence})", part.table.sequence,
             )  # fmt: skip
+        await target.execute(f"DROP TABLE {copy}")
         self.rows += changed
 
     async def _delete_gone(self, part: Part) -> None:
@@ -241,13 +248,19 @@ class StoreCopy:
         await target.execute(f"ALTER TABLE {copy}_rows RENAME TO {copy}")
 
     async def _compare(self, part: Part) -> None:
+        here, there = await self._digests(part)
+        if here != there and self._returns:
+            await self._write(part, here.rows, here.rows, None)
+            here, there = await self._digests(part)
+        if here != there:
+            raise ArchiveError(f"the rows of {part.table.name} differ: {there.rows} there, {here.rows} here")
+
+    async def _digests(self, part: Part) -> tuple[Digest, Digest]:
         source, target = self._source, self._target
-        here, there = await asyncio.gather(
+        return await asyncio.gather(
             digest(source.connection, part.table.qualified_name, part.compared, part.where(source.store_id)),
             digest(target.connection, part.table.qualified_name, part.compared, part.where(target.store_id)),
         )
-        if here != there:
-            raise ArchiveError(f"the rows of {part.table.name} differ: {there.rows} there, {here.rows} here")
 
 
 def _changed(since: str | None) -> str:

@@ -83,7 +83,9 @@ class StoreMove:
         self._source = source
         self._target = target
         self._step = step
-        self._copy = StoreCopy(source, target, target.move.get("since") if target.state in (COPYING, LEFT) else None)
+        since = target.move.get("since") if target.state in (COPYING, LEFT) else None
+        returns = target.state == LEFT or target.move.get("returns", False)
+        self._copy = StoreCopy(source, target, since, returns=returns)
         self._copied: set[str] = set()
 
     async def run(self) -> MoveResult:

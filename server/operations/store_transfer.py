@@ -41,7 +41,8 @@ from server.operations.archives import (
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 
 KIND = "export of a store"
-NOT_MOVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions", "store_usage"})
+_COUNTED = frozenset({"store_usage", "schema_usage"})
+NOT_MOVED = _COUNTED | {"search_entries", "search_words", "unlisted_products", "catalogue_versions"}
 """Tables of stores that triggers fill from the others, in the importing installation too, and what each installation counts."""
 
 HOSTS, APPS, COUNTERS = "store_hosts", "apps", "number_counters"
@@ -113,7 +114,7 @@ async def store_parts(connection: asyncpg.Connection) -> tuple[Part, ...]:
 async def move_parts(connection: asyncpg.Connection) -> tuple[Part, ...]:
     """Return what is copied without triggers: what they fill too, but not what each installation counts."""
     tables = [table for table in await read_tables(connection) if table.is_of_store or table.name in _PLATFORM_ROWS]
-    return tuple(_part(table) for table in tables if table.name != "store_usage")
+    return tuple(_part(table) for table in tables if table.name not in _COUNTED)
 
 
 def _moves(table: Table) -> bool:

@@ -107,6 +107,15 @@ async def test_a_key_that_is_gone_loses_no_other_counts(sample: SampleStore) -> 
     assert await sample.value("select count(*) from schema_usage where field = 'Query.thing'") == 1
 
 
+async def test_a_store_that_became_read_only_since_counts_nothing(sample: SampleStore) -> None:
+    counter = UsageCounter(SCHEMA)
+    counter.count(sample.as_actor(ActorKind.CUSTOMER), ("Query.thing",))
+    async with database.cross_store_connection() as platform:
+        await platform.execute("update tenants set is_read_only = true where id = $1", sample.store.id)
+    await counter.flush()
+    assert await sample.value("select count(*) from schema_usage where field = 'Query.thing'") == 0
+
+
 async def test_what_was_not_used_for_90_days_is_deleted(sample: SampleStore) -> None:
     counter = UsageCounter(SCHEMA)
     counter.count(sample.as_actor(ActorKind.CUSTOMER), ("Query.thing", "Query.any"))

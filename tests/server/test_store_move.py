@@ -235,6 +235,34 @@ async def test_a_move_is_undone_with_what_was_written_there(sample: SampleStore,
     assert await state(databases.there, public_id) == ("A", False, "arrived")
 
 
+LATE = (
+    "update users set last_login_at = now() + interval '1 day' where tenant_id = $1",
+    "insert into schema_usage (tenant_id, public_id, field, is_deprecated, caller, uses)"
+    " values ($1, gen_random_uuid(), 'Query.pages', false, 'admin', 3)",
+    PRODUCT.replace("$2, $2", "'tarde', 'tarde'"),
+)
+
+
+@pytest.mark.parametrize("at", ["follow", "pause", "done"])
+async def test_a_move_is_undone_though_rows_were_written_late(sample: SampleStore, databases: Databases, at: str):
+    public_id = sample.store.public_id
+    await move(databases, sample)
+    before = await rows_of(databases.there, public_id)
+    for statement in LATE:
+        await written(databases.here, public_id, statement)
+
+    def fail(name: str) -> None:
+        if name == at:
+            raise Killed(name)
+
+    with pytest.raises(Killed):
+        await move(databases, sample, undo=True, step=fail)
+    if at != "done":
+        await move(databases, sample, undo=True)
+    assert await rows_of(databases.here, public_id) == before, at
+    assert await state(databases.here, public_id) == ("A", False, "arrived"), at
+
+
 async def test_what_can_t_be_moved_is_refused_before_anything_changes(sample: SampleStore, databases: Databases):
     public_id = sample.store.public_id
     with pytest.raises(ArchiveError, match="same database"):
