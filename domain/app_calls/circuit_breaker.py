@@ -26,12 +26,17 @@ class CircuitBreaker:
         self._clock = clock
         self._failures: dict[Hashable, _Failures] = {}
 
+    def is_open(self, key: Hashable) -> bool:
+        """Return whether calls are skipped."""
+        failures = self._failures.get(key)
+        return failures is not None and failures.count >= THRESHOLD and self._clock() < failures.skipped_until
+
     def admit(self, key: Hashable) -> bool:
         """Return whether to call; after a pause only for the first caller, until its call has succeeded."""
         failures = self._failures.get(key)
         if failures is None or failures.count < THRESHOLD:
             return True
-        if self._clock() < failures.skipped_until:
+        if self.is_open(key):
             return False
         failures.skipped_until = self._clock() + PAUSE_SECONDS
         return True

@@ -24,16 +24,16 @@ async def count_questions(scope: Scope) -> None:
     store, cart = scope.store.id, current_cart.get()
     if cart is not None and not await count_recent(f"carriers:{store}:cart:{cart}", scope.now, PER_CART):
         raise RateLimited(f"carriers were asked about this cart {PER_CART} times in a minute")
-    await _count_of_key(scope, "carriers", f"carriers were asked {PER_KEY} times in a minute with this key")
+    if not await _count_of_key(scope, "carriers"):
+        raise RateLimited(f"carriers were asked {PER_KEY} times in a minute with this key")
 
 
-async def count_lookup(scope: Scope) -> None:
-    """Count that the service for postal codes is asked; raise RateLimited for a key that asks too often."""
-    await _count_of_key(scope, "zipcodes", f"{PER_KEY} new postal codes were asked for in a minute with this key")
+async def is_lookup_allowed(scope: Scope) -> bool:
+    """Count that the service for postal codes is asked; False for a key that asks too often."""
+    return await _count_of_key(scope, "zipcodes")
 
 
-async def _count_of_key(scope: Scope, purpose: str, refusal: str) -> None:
+async def _count_of_key(scope: Scope, purpose: str) -> bool:
     # The customers of a storefront share its key.
     key = scope.actor.credential.partition("/")[0]
-    if not await count_recent(f"{purpose}:{scope.store.id}:{key}"[:200], scope.now, PER_KEY):
-        raise RateLimited(refusal)
+    return await count_recent(f"{purpose}:{scope.store.id}:{key}"[:200], scope.now, PER_KEY)

@@ -35,19 +35,28 @@ SELECT w.word, s.word AS other FROM unnest($2::text[], $3::int[]) AS w (word, er
     ORDER BY bits, s.word LIMIT {_MAX_SIMILAR}
 ) AS s
 """
-_COUNTS = (
-    "SELECT w.word, (SELECT count(*) FROM ("
-    f"{VISIBLE.replace('{query}', 'vitrine_exact_query(w.word)')} LIMIT {_MAX_COUNT}) AS e) AS count"
-    " FROM unnest($2::text[]) AS w (word)"
-)
+# A search matches a product's hidden words too (`search_words`), which a correction must not show.
+_COUNTS = f"""
+SELECT w.word, (SELECT count(*) FROM (
+    {VISIBLE.replace("{query}", "q.query")} AND EXISTS (
+        SELECT FROM products p WHERE p.tenant_id = $1 AND p.id = f.id AND CASE
+            WHEN p.search_words = '' OR NOT vitrine_product_vector($1, p.search_words) @@ q.query THEN true
+            ELSE vitrine_product_vector(
+                $1, p.name || ' ' || vitrine_sku_word(p.sku) || ' ' || p.short_description || ' ' || p.description
+            ) @@ q.query
+        END
+    ) LIMIT {_MAX_COUNT}
+) AS e) AS count
+FROM unnest($2::text[]) AS w (word), vitrine_exact_query(w.word) AS q (query)
+"""
 
 
 async def correct_query(scope: Scope, visible: Condition, query: str) -> str | None:
     """Return the query with each word that matches no product replaced by a similar one; None if a word has none, or all match.
 
     The most similar word is taken, of several the one that most products have that the caller sees, then the first in the alphabet: nothing
-    of other products is revealed. Words with digits, with hyphens, or of other letters than a to z are not corrected. The replacements are
-    folded.
+    of other products is revealed, nor of a product's hidden words. Words with digits, with hyphens, or of other letters than a to z are not
+    corrected. The replacements are folded.
     """
     unknown = await _unknown_words(scope, visible, compound_words(query))
     if not 0 < len(unknown) <= MAX_CORRECTED_WORDS or not all(_is_correctable(word) for word in unknown):
@@ -85,7 +94,7 @@ async def _similar_words(scope: Scope, words: list[str]) -> dict[str, list[tuple
 
 
 async def _counts(scope: Scope, visible: Condition, words: Iterable[str]) -> dict[str, int]:
-    """Return the number of visible products that have each word, up to a thousand."""
+    """Return the number of visible products that have each word in a text that is shown, up to a thousand."""
     rows = await fetch(with_visible(_COUNTS, visible, 3), scope.store.id, sorted(words), *visible.params)
     return {row["word"]: row["count"] for row in rows}
 

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from domain.app_calls.circuit_breaker import CircuitBreaker
-from domain.carriers.limits import count_lookup
+from domain.carriers.limits import is_lookup_allowed
 from domain.destinations.matching import width_sql
 from domain.outgoing import calls
 from domain.outgoing.calls import AddressNotAllowed, RequestFailed
@@ -74,14 +74,15 @@ class _Service:
         self._asked: dict[str, asyncio.Task[_Answer | None]] = {}
 
     async def find(self, scope: Scope, cep: str) -> _Answer | None:
-        """Return the answer for a CEP; None without a service, or if it gives none in time."""
+        """Return the answer for a CEP; None without a service, if it gives none in time, or if the caller's key asks too often."""
         kept = self._answers.find(cep)
         if kept is not None and kept.expires_at > scope.now:
             return kept
         if self._url is None or in_transaction():
             return None
-        if cep not in self._asked:
-            await count_lookup(scope)
+        if cep not in self._asked and not self._breaker.is_open(self._url) and not await is_lookup_allowed(scope):
+            _QUESTIONS.add("skipped")
+            return None
         task = self._asked.get(cep) or self._ask(scope, cep)
         if task is None:
             return None
@@ -120,7 +121,7 @@ def configure(url: str | None) -> None:
 
 
 async def find_postal_address(scope: Scope, zipcode: object) -> PostalAddress | None:
-    """Return the address of a CEP, None for one that doesn't exist; raises ValidationFailed and RateLimited.
+    """Return the address of a CEP, None for one that doesn't exist; raises ValidationFailed.
 
     What the service says counts before the destinations, whose spelling of the same city is kept.
     """

@@ -15,7 +15,6 @@ from aiohttp import web
 from domain.outgoing import calls
 from domain.shipping import postal_addresses
 from domain.shipping.postal_addresses import PostalAddress, find_postal_address
-from kernel.errors import RateLimited
 from models.connection import database
 from models.tables.shipping import Destination, DestinationZipcode
 from server.outgoing import outgoing_client
@@ -176,9 +175,18 @@ async def test_a_key_has_the_service_asked_for_600_new_codes_a_minute(
     monkeypatch.setattr("domain.carriers.limits.PER_KEY", 2)
     for number in range(2):
         await look_up(sample, f"0100100{number}")
-    answer = await post(sample, "01001005")
-    assert answer.body["errors"][0]["extensions"]["code"] == RateLimited.code, answer.body
-    assert await look_up(sample, "01001001"), "what is kept goes on being shown"
+    await add_destination(sample, "Osasco", "01001005", "01001005")
+    assert await look_up(sample, "01001005") == {**STATE_ONLY, "zipcode": "01001005", "city": "Osasco"}
+    assert len(service.asked) == 2
+    assert (await look_up(sample, "01001001"))["street"], "what is kept goes on being shown"
+
+
+async def test_codes_are_not_counted_while_a_service_is_left_alone(sample: SampleStore, service: ZipcodeServer) -> None:
+    service.status = 503
+    for number in range(8):
+        await look_up(sample, f"0100100{number}")
+    count = "select cardinality(recent) from signin_counts where bucket like 'zipcodes:' || $1 || ':%'"
+    assert await sample.value(count, str(sample.scope.store.id)) == 5
 
 
 async def test_a_look_up_takes_one_statement(sample: SampleStore) -> None:
