@@ -178,6 +178,8 @@ def for_each_store(
 async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) -> Exception | None:
     scope = Scope(store=store, actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
     try:
+        if not await _is_unchanged(store):
+            return None
         with active_scope(scope):
             await measured(store.id, database.retry_conflicts(partial(work, scope)))
     except Exception as error:
@@ -186,6 +188,14 @@ async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) ->
         logging.failure("job failed in a store", error, work=name, store=where, request_id=scope.request_id)
         return error
     return None
+
+
+async def _is_unchanged(store: Store) -> bool:
+    """Return whether a store is still as the run has read it, perhaps minutes ago: it may have become read-only, to be moved."""
+    async with database.cross_store_connection() as connection:
+        row = await connection.fetchrow("select * from tenants where id = $1", store.id)
+    current = row and build_store(row)
+    return current is not None and (current.status, current.is_read_only) == (store.status, store.is_read_only)
 
 
 # --- The jobs --------------------------------------------------------------------------------------------------------------

@@ -71,6 +71,10 @@ class Storage:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return LocalStore(self._folder, automatic_cleanup=True)
 
+    def is_same(self, other: Storage) -> bool:
+        """Return whether both have the same address."""
+        return (self._folder, self._provider) == (other._folder, other._provider)
+
     def local_path(self, key: str) -> Path | None:
         """Return the path of an object's file in a folder; None at a provider."""
         return None if self._folder is None else self._folder / key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from server.operations.store_copy import Side
 
 
+_TO = "VITRINE_MOVE_TO_URL"
+"""The variable for `--to`: other users of the machine see the arguments of a process, with the password."""
+
+
 def add(tenant_commands: Any) -> None:
     """Declare the command."""
     move = tenant_commands.add_parser(
@@ -27,7 +32,9 @@ def add(tenant_commands: Any) -> None:
         " An interrupted move is continued by the same command. What is here remains, closed, until it is deleted.",
     )
     move.add_argument("id", metavar="STORE", help="the store: UUID or host")
-    move.add_argument("--to", metavar="URL", required=True, help="the other database, as its owner")
+    move.add_argument(
+        "--to", metavar="URL", default=os.environ.get(_TO), help=f"the other database, as its owner; by default {_TO}"
+    )
     move.add_argument("--to-storage", metavar="URL", help="the other storage of files, as VITRINE_STORAGE_URL")
     move.add_argument("--undo", action="store_true", help="move the store back, with what was written there")
     add_json_option(move, _move)
@@ -37,6 +44,8 @@ async def _move(args: argparse.Namespace) -> None:
     from server.operations import store_admin
     from server.operations.store_move import StoreMove, lock_move
 
+    if not args.to:
+        raise CommandError(f"the other database is missing: set {_TO}, or use --to")
     async with open_context(read_settings()) as context:
         await _check_key(args, context)
         entry = await store_admin.find_store(args.id)
@@ -44,7 +53,6 @@ async def _move(args: argparse.Namespace) -> None:
         async with _sides(args, context, public_id) as (here, there):
             source, target = (there, here) if args.undo else (here, there)
             await lock_move(source, target, public_id)
-            await _check_files(source, args)
             result = await StoreMove(source, target, lambda step: print_error(step)).run()
     if args.json:
         print_json(
@@ -53,6 +61,7 @@ async def _move(args: argparse.Namespace) -> None:
                 "rows": result.rows,
                 "rounds": result.rounds,
                 "files": result.files,
+                "missing_files": result.missing,
                 "pause_seconds": round(result.pause_seconds, 3),
                 "late": result.late,
             }
@@ -61,6 +70,8 @@ async def _move(args: argparse.Namespace) -> None:
     print_line(
         f"moved {entry.store.name}: {result.rows} rows, {result.files} files, read-only for {result.pause_seconds:.1f} s"
     )
+    if result.missing:
+        print_line(f"not in the storage: {len(result.missing)} files, first: {result.missing[0]}")
     if result.late:
         tables = ", ".join(f"{name} {count}" for name, count in result.late.items())
         print_line(f"written after the last copy, and not moved: {tables}")
@@ -91,17 +102,3 @@ async def _sides(
         for side in (here, there):
             await side.read(public_id)
         yield here, there
-
-
-async def _check_files(source: Side, args: argparse.Namespace) -> None:
-    """Refuse to share a storage: deleting the old copy deletes its files."""
-    from server.operations.media_contents import find_contents
-
-    if (
-        args.to_storage is None
-        and source.store_id
-        and (contents := await find_contents(source.connection, source.store_id))
-    ):
-        raise CommandError(
-            f"the store has {len(contents)} media files: --to-storage is required, another one than here"
-        )

@@ -50,6 +50,13 @@ class StoredContent:
     bytes: int
     sha256: str
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers with which it is stored at a provider."""
+        if _KEY.fullmatch(self.key)[1]:  # type: ignore[index]
+            return object_headers(self.mime_type, self.file_name)
+        return DownloadableFile(self.file_name, self.mime_type).headers()
+
 
 @dataclass(frozen=True, slots=True)
 class ContentCount:
@@ -98,10 +105,10 @@ async def read_contents(archive: zipfile.ZipFile, store: UUID | None = None) -> 
             data = await asyncio.to_thread(archive.read, member)
             # Versions without files of shoppers wrote no digest.
             mime_type, file_name, *digest = json.loads(member.comment)
-        if hashlib.sha256(data).hexdigest() != (match[1] or digest[0]):
+        content = StoredContent(member.filename, mime_type, file_name, len(data), match[1] or digest[0])
+        if hashlib.sha256(data).hexdigest() != content.sha256:
             raise ArchiveError(f"{archive.filename} is damaged: {member.filename} has another content")
-        headers = object_headers(mime_type, file_name) if match[1] else DownloadableFile(file_name, mime_type).headers()
-        await storage().put(member.filename, data, headers)
+        await storage().put(content.key, data, content.headers)
         files += 1
         size += len(data)
     return ContentCount(files, size)

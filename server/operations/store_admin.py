@@ -105,7 +105,12 @@ async def set_status(
     """
     entry = await find_store(reference)
     store = entry.store
-    if entry.move is not None and entry.move["state"] in ("copying", "left"):
+    state = entry.move and entry.move["state"]
+    if state == "leaving":
+        raise RuleViolation(
+            "this store is being moved to another database: repeat vitrine tenant move to continue", reason="moving"
+        )
+    if state in ("copying", "left"):
         raise RuleViolation(
             "this is the copy of a store that is in another database: move it back with vitrine tenant move --undo",
             reason="moved",

@@ -29,7 +29,9 @@ COPYING = "copying"
 _OWN_COLUMNS = {"id", "status", "is_read_only", "move"}
 
 _FIND = "SELECT id, status, is_read_only, move::text FROM tenants WHERE public_id = $1"
-_SET = "UPDATE tenants SET status = $2, is_read_only = $3, move = $4::text::jsonb WHERE id = $1"
+_SET = """
+UPDATE tenants SET status = coalesce($2, status), is_read_only = $3, move = $4::text::jsonb WHERE id = $1 RETURNING status
+"""
 _SNAPSHOT = "SELECT pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text FROM pg_current_snapshot() s"
 # What the installation there counted itself may refer to rows that are gone.
 _FORGET_USES = "DELETE FROM schema_usage WHERE tenant_id = $1"
@@ -65,12 +67,12 @@ class Side:
         """Show the connection the rows of the store."""
         await self.connection.execute("SELECT set_config('vitrine.tenant', $1, false)", str(self.store_id))
 
-    async def set(self, status: str, is_read_only: bool, move: dict[str, Any], connection: Any = None) -> None:
-        """Set the state of the store; every process knows within a second."""
+    async def set(self, status: str | None, is_read_only: bool, move: dict[str, Any], connection: Any = None) -> None:
+        """Set the state of the store, None: its status stays; every process knows within a second."""
         connection = connection or self.connection
-        await connection.execute(_SET, self.store_id, status, is_read_only, json.dumps(move))
+        self.status = await connection.fetchval(_SET, self.store_id, status, is_read_only, json.dumps(move))
         await connection.execute(_NOTIFY, CHANNEL, str(self.store_id))
-        self.status, self.is_read_only, self.move = status, is_read_only, move
+        self.is_read_only, self.move = is_read_only, move
 
 
 class StoreCopy:

@@ -23,15 +23,14 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from domain.media.contents import object_headers
 from kernel.clock import format_rfc3339, now
 from server.operations.archives import ArchiveError
-from server.operations.media_contents import find_contents
+from server.operations.media_contents import StoredContent, find_contents
 from server.operations.store_copy import COPYING, Side, StoreCopy
 from server.operations.store_transfer import connect_owner
 
-ARRIVED, LEAVING, LEFT = "arrived", "leaving", "left"
-"""The states of a move besides that of the copy: there since the switch, here until the switch and from then on."""
+FOLLOWED, LEAVING, LEFT, ARRIVED = "followed", "leaving", "left", "arrived"
+"""The states of a move besides that of the copy: here until the pause, until the switch and from then on; there since the switch."""
 _SHORT_SECONDS = 1.0
 _MAX_ROUNDS = 30
 _NOTICE_SECONDS = 1.0
@@ -41,10 +40,13 @@ _POLL_SECONDS = 0.05
 
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('store move:' || $1::text, 0))"
 _OLDEST = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
-_FENCE = "SELECT FROM tenants WHERE id = $1 FOR UPDATE"
+_STATUS = "SELECT status, is_read_only FROM tenants WHERE id = $1"
+_FENCE = f"{_STATUS} FOR UPDATE"
 _WRITERS = """
-SELECT coalesce(array_agg(virtualtransaction), '{}') FROM pg_catalog.pg_locks
-WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND pid <> pg_catalog.pg_backend_pid()
+SELECT coalesce(array_agg(l.virtualtransaction), '{}')
+FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted AND a.datname = current_database()
+    AND l.pid <> pg_catalog.pg_backend_pid()
 """
 _HOSTS = "SELECT host, verified_at, is_primary, is_redirected FROM store_hosts WHERE store_id = $1"
 _ADD_HOST = (
@@ -59,12 +61,14 @@ Step = Callable[[str], None]
 class MoveResult:
     """What a move did: rows written, rounds, files copied, the seconds in which the store was read-only.
 
+    `missing` are the keys of files that the storage here doesn't have.
     `late` are numbers of rows, by table, that were written here after the last copy, such as those of sign-ins: they aren't there.
     """
 
     rows: int
     rounds: int
     files: int
+    missing: tuple[str, ...]
     pause_seconds: float
     late: dict[str, int]
 
@@ -87,6 +91,7 @@ class StoreMove:
         returns = target.state == LEFT or target.move.get("returns", False)
         self._copy = StoreCopy(source, target, since, returns=returns)
         self._copied: set[str] = set()
+        self._missing: tuple[str, ...] = ()
 
     async def run(self) -> MoveResult:
         """Move the store, or continue an interrupted move.
@@ -100,15 +105,14 @@ class StoreMove:
         await self._check()
         was_read_only: bool = source.move["was_read_only"] if source.state == LEAVING else source.is_read_only
         ticket: str = target.move.get("ticket") or str(uuid4())
-        leaving = {"state": LEAVING, "ticket": ticket, "was_read_only": was_read_only}
-        await source.set(source.status, was_read_only, leaving)
+        await source.set(None, was_read_only, {"state": FOLLOWED, "ticket": ticket})
         try:
             await self._follow(ticket)
             self._step("compare")
             await self._copy.copy_changes(ticket, compares_all=True)
-            return await self._switch(leaving)
+            return await self._switch({"state": LEAVING, "ticket": ticket, "was_read_only": was_read_only})
         except BaseException:
-            await self._serve_on(was_read_only)
+            await self._serve_on()
             raise
 
     async def _check(self) -> None:
@@ -124,12 +128,16 @@ class StoreMove:
         if taken is not None:
             raise ArchiveError(f"the address {taken} is in use by another store there")
         await self._copy.read_tables()
+        await self._contents()
 
-    async def _serve_on(self, was_read_only: bool) -> None:
+    async def _serve_on(self) -> None:
         """Let the store be written here again, unless the switch has happened; after a lost connection the repeated command does."""
         source, target = self._source, self._target
-        if target.state != ARRIVED and not source.connection.is_closed() and not source.connection.is_in_transaction():
-            await source.set(source.status, was_read_only, source.move)
+        if source.state != LEAVING or target.state == ARRIVED:
+            return
+        if not source.connection.is_closed() and not source.connection.is_in_transaction():
+            move = {"state": FOLLOWED, "ticket": source.move["ticket"]}
+            await source.set(None, source.move["was_read_only"], move)
 
     async def _follow(self, ticket: str) -> None:
         """Copy until a round takes less than a second."""
@@ -143,15 +151,26 @@ class StoreMove:
                 return
 
     async def _copy_files(self) -> None:
-        """Copy the contents of media files that were not yet; sizes are rendered there again."""
-        for content in await find_contents(self._source.connection, self._source.store_id):
-            if content.key not in self._copied:
-                data = await self._source.files.read(content.key)
-                if data is not None:
-                    await self._target.files.put(
-                        content.key, data, object_headers(content.mime_type, content.file_name)
-                    )
-                self._copied.add(content.key)
+        """Copy the contents of files that were not yet; sizes of media are rendered there again."""
+        missing = []
+        for content in await self._contents():
+            if content.key in self._copied:
+                continue
+            data = await self._source.files.read(content.key)
+            if data is None:
+                missing.append(content.key)
+                continue
+            await self._target.files.put(content.key, data, content.headers)
+            self._copied.add(content.key)
+        self._missing = tuple(missing)
+
+    async def _contents(self) -> list[StoredContent]:
+        """Return the contents here; raises ArchiveError when both share a storage: deleting the old copy deletes its files."""
+        source, target = self._source, self._target
+        contents = await find_contents(source.connection, source.store_id)
+        if contents and source.files.is_same(target.files):
+            raise ArchiveError(f"the store has {len(contents)} files: --to-storage is required, another one than here")
+        return contents
 
     # --- The switch ------------------------------------------------------------------------------------------------------
 
@@ -160,13 +179,14 @@ class StoreMove:
         source = self._source
         self._step("pause")
         began = monotonic()
-        await source.set(source.status, True, leaving)
+        _check_status(await source.connection.fetchrow(_STATUS, source.store_id), source)
+        await source.set(None, True, leaving)
         await asyncio.sleep(_NOTICE_SECONDS)
         await self._wait_for_writers()
         async with connect_owner(source.url, source.store_id) as fence, fence.transaction():
             # Waits for transactions that have inserted rows of the store, and lets others wait, as the foreign keys of all its tables do.
             await fence.execute("SET LOCAL lock_timeout = '10s'")
-            await fence.execute(_FENCE, source.store_id)
+            _check_status(await fence.fetchrow(_FENCE, source.store_id), source)
             await self._copy_files()
             await self._copy.copy_changes(leaving["ticket"])
             self._step("switch")
@@ -178,11 +198,15 @@ class StoreMove:
         return self._result(seconds, await self._copy.count_later())
 
     async def _wait_for_writers(self) -> None:
-        """Wait until the transactions that have written something have ended, for three seconds at most."""
+        """Wait until the transactions that have written something have ended; raises ArchiveError after three seconds."""
         connection = self._source.connection
         running = set(await connection.fetchval(_WRITERS))
         deadline = monotonic() + _WRITERS_SECONDS
-        while running and monotonic() < deadline:
+        while running:
+            if monotonic() > deadline:
+                raise ArchiveError(
+                    f"{len(running)} transactions that write have been open for {_WRITERS_SECONDS:.0f} s: end them, and repeat this"
+                )
             await asyncio.sleep(_POLL_SECONDS)
             running &= set(await connection.fetchval(_WRITERS))
 
@@ -203,4 +227,10 @@ class StoreMove:
         await self._source.set("S", True, move, connection)
 
     def _result(self, seconds: float, late: dict[str, int]) -> MoveResult:
-        return MoveResult(self._copy.rows, self._copy.rounds, len(self._copied), seconds, late)
+        return MoveResult(self._copy.rows, self._copy.rounds, len(self._copied), self._missing, seconds, late)
+
+
+def _check_status(row: asyncpg.Record, side: Side) -> None:
+    """Raise ArchiveError for another status of the store than the move knows."""
+    if tuple(row) != (side.status, side.is_read_only):
+        raise ArchiveError("the status of the store has changed meanwhile: repeat this")

@@ -24,6 +24,7 @@ from kernel.scope import Scope, Store, active_scope
 from models.connection import database as db
 from server.workers.jobs import JobWorker
 from tests.harness.jobs import limit_jobs_to
+from tests.harness.sample_store import SampleStore
 from tests.harness.scopes import system_scope
 from tests.server.command_line import SECRET, Vitrine
 
@@ -340,3 +341,17 @@ async def test_the_command_runs_jobs_until_stopped(tmp_path: Path, database_url:
         assert time.monotonic() - began < 10
     for job in JOBS:
         assert (await run_of(job))["error"] == ""
+
+
+@pytest.mark.parametrize("change", ["is_read_only = true", "status = 'S'"])
+async def test_a_store_that_changed_since_the_run_began_is_left_alone(sample: SampleStore, change: str):
+    done = []
+
+    async def work(scope: Scope) -> None:
+        done.append(scope.store.id)
+
+    assert await jobs._in_store(sample.store, work) is None
+    async with db.cross_store_connection() as platform:
+        await platform.execute(f"update tenants set {change} where id = $1", sample.store.id)
+    assert await jobs._in_store(sample.store, work) is None
+    assert done == [sample.store.id], change

@@ -10,15 +10,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 from uuid import UUID
 
 import asyncpg
 import pytest
 
+from domain.media.addresses import media_key
+from domain.media.contents import object_headers
+from domain.media.option_files import DownloadableFile, option_file_key
 from domain.storage import open_storage
 from domain.webhooks.fan_out import fan_out_events
+from kernel.errors import RuleViolation
 from models.connection import database as db
 from server.operations.archives import ArchiveError
+from server.operations.media_contents import StoredContent
+from server.operations.store_admin import set_status
 from server.operations.store_copy import Side
 from server.operations.store_move import MoveResult, StoreMove, lock_move
 from server.operations.store_transfer import connect_owner
@@ -280,6 +287,101 @@ async def test_what_can_t_be_moved_is_refused_before_anything_changes(sample: Sa
     assert await state(databases.there, public_id) is None
 
 
+async def test_the_store_can_t_be_resumed_between_the_transactions_of_the_switch(
+    sample: SampleStore, databases: Databases
+):
+    def fail(name: str) -> None:
+        if name == "switched":
+            raise Killed(name)
+
+    with pytest.raises(Killed):
+        await move(databases, sample, step=fail)
+    with pytest.raises(RuleViolation, match="repeat vitrine tenant move"):
+        await set_status(str(sample.store.public_id), "A")
+    assert await state(databases.here, sample.store.public_id) == ("A", True, "leaving")
+
+
+@pytest.mark.parametrize("change", ["status = 'M'", "is_read_only = true"])
+@pytest.mark.parametrize("at", ["compare", "pause"])
+async def test_a_status_that_is_set_during_the_move_stays(
+    sample: SampleStore, databases: Databases, change: str, at: str
+):
+    public_id = sample.store.public_id
+    async with sides(databases, public_id) as (here, there):
+        copying = StoreMove(here, there, lambda _: None)
+        wait, compare = copying._wait_for_writers, copying._copy.copy_changes
+
+        async def set_and_continue(*args: Any, **options: Any) -> None:
+            if at == "pause" or options:
+                await written(databases.here, public_id, f"update tenants set {change} where id = $1")
+            await (wait(*args) if at == "pause" else compare(*args, **options))
+
+        if at == "pause":
+            copying._wait_for_writers = set_and_continue  # type: ignore[method-assign]
+        else:
+            copying._copy.copy_changes = set_and_continue  # type: ignore[method-assign]
+        if (at, change) == ("pause", "is_read_only = true"):
+            await copying.run()  # as it is in the pause
+            return
+        with pytest.raises(ArchiveError, match="status of the store has changed"):
+            await copying.run()
+    expected = ("M", False) if "status" in change else ("A", True)
+    assert (await state(databases.here, public_id) or ())[:2] == expected
+
+
+async def test_the_store_serves_on_while_transactions_write(
+    sample: SampleStore, databases: Databases, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("server.operations.store_move._WRITERS_SECONDS", 0.2)
+    async with connect_owner(databases.here, sample.store.id) as writer, writer.transaction():
+        await writer.execute(PRODUCT, sample.store.id, "aberta")
+        with pytest.raises(ArchiveError, match="transactions that write have been open"):
+            await move(databases, sample)
+    assert await state(databases.here, sample.store.public_id) == ("A", False, "followed")
+
+
+def contents_of(public_id: UUID) -> list[StoredContent]:
+    return [
+        StoredContent(media_key(public_id, "a" * 64), "image/svg+xml", "a.svg", 1, "a" * 64),
+        StoredContent(option_file_key(public_id, public_id), "text/html", "b.html", 1, "b" * 64),
+        StoredContent(media_key(public_id, "c" * 64), "image/png", "c.png", 1, "c" * 64),
+    ]
+
+
+async def test_files_keep_their_headers_and_missing_ones_are_reported(
+    sample: SampleStore, databases: Databases, monkeypatch: pytest.MonkeyPatch
+):
+    public_id = sample.store.public_id
+    media, private, missing = contents_of(public_id)
+    finding = AsyncMock(return_value=[media, private, missing])
+    monkeypatch.setattr("server.operations.store_move.find_contents", finding)
+    put = AsyncMock()
+    async with sides(databases, public_id) as (here, there):
+        for content in (media, private):
+            await here.files.put(content.key, b"x")
+        there.files.put = put  # type: ignore[method-assign]
+        result = await StoreMove(here, there, lambda _: None).run()
+    headers = {call.args[0]: call.args[2] for call in put.await_args_list}
+    assert headers == {
+        media.key: object_headers("image/svg+xml", "a.svg"),
+        private.key: DownloadableFile("b.html", "text/html").headers(),
+    }
+    assert (result.files, result.missing) == (2, (missing.key,))
+
+
+async def test_a_file_that_is_uploaded_meanwhile_needs_another_storage(
+    sample: SampleStore, databases: Databases, monkeypatch: pytest.MonkeyPatch
+):
+    public_id = sample.store.public_id
+    finding = AsyncMock(side_effect=[[], [], contents_of(public_id)])
+    monkeypatch.setattr("server.operations.store_move.find_contents", finding)
+    async with sides(databases, public_id) as (here, there):
+        there.files = open_storage((databases.folder / "here").as_uri())
+        with pytest.raises(ArchiveError, match="--to-storage is required"):
+            await StoreMove(here, there, lambda _: None).run()
+    assert (await state(databases.here, public_id) or ())[:2] == ("A", False)
+
+
 async def test_workers_leave_copies_alone(sample: SampleStore):
     await sample.execute("update outbox_events set dispatched_at = null where tenant_id = $1", sample.store.id)
     async with db.cross_store_connection() as platform:
@@ -292,7 +394,12 @@ async def test_workers_leave_copies_alone(sample: SampleStore):
 
 async def test_the_command_moves_a_store_and_back(sample: SampleStore, databases: Databases, tmp_path: Path):
     vitrine = Vitrine(tmp_path, DATABASE_URL=databases.here, VITRINE_SECRET_KEY=SECRET)
-    to = ("--to", databases.there, "--to-storage", (tmp_path / "files").as_uri())
+    refused = vitrine("tenant", "move", sample.host).error_line
+    assert "VITRINE_MOVE_TO_URL" in refused
+    vitrine = Vitrine(
+        tmp_path, DATABASE_URL=databases.here, VITRINE_SECRET_KEY=SECRET, VITRINE_MOVE_TO_URL=databases.there
+    )
+    to = ("--to-storage", (tmp_path / "files").as_uri())
     moved = vitrine("tenant", "move", sample.host, *to, "--json").json
     assert (moved["tenant_id"], moved["rounds"] >= 3) == (str(sample.store.public_id), True)
     refused = vitrine("tenant", "resume", str(sample.store.public_id)).error_line
