@@ -11,7 +11,7 @@ from kernel.scope import ActorKind, Scope
 
 PER_CART, PER_KEY = 20, 600
 """Questions in a minute; methods of a cart are one."""
-_SHOPPERS = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ANONYMOUS)
+SHOPPERS = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ANONYMOUS)
 
 current_cart: ContextVar[UUID | None] = ContextVar("current_cart", default=None)
 """The cart that this request is about (`domain.carts.locked`)."""
@@ -19,7 +19,7 @@ current_cart: ContextVar[UUID | None] = ContextVar("current_cart", default=None)
 
 async def count_questions(scope: Scope) -> None:
     """Count that the carriers of a cart are asked; raise RateLimited for a cart, or a storefront key, that asks too often."""
-    if scope.actor.kind not in _SHOPPERS:
+    if scope.actor.kind not in SHOPPERS:
         return
     store, cart = scope.store.id, current_cart.get()
     if cart is not None and not await count_recent(f"carriers:{store}:cart:{cart}", scope.now, PER_CART):

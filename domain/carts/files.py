@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID, uuid4
 
+from auth.lockout import count_recent
+from domain.carriers.limits import SHOPPERS
 from domain.carts.locked import find_cart, lock_open_cart, reject_closed
 from domain.media.fetching import FileContent
-from domain.media.option_files import DownloadableFile, option_file_key, option_file_record
+from domain.media.option_files import IS_IN_LINE, UNUSED_FOR, DownloadableFile, option_file_key, option_file_record
 from domain.media.renderer import ImageError
 from domain.media.uploads import check_waiting_space, inspect_content
 from domain.purchase.lines import Offer
 from domain.purchase.option_selection import SelectedFile, file_options, files_of
 from domain.storage import storage
 from domain.store_limits import check_limit
-from kernel.errors import Conflict, NotFound, ValidationFailed
+from kernel.errors import Conflict, NotFound, RateLimited, ValidationFailed
 from kernel.fields import InputField, name_text, read_fields
 from kernel.ids import parse_uuid
+from kernel.ip_addresses import rate_limit_key
 from kernel.received_files import ReceivedFile
 from kernel.scope import Scope, active_scope
-from models.connection.database import execute, fetch, fetchrow, transaction
+from models.connection.database import execute, fetch, fetchrow, separate_transaction, transaction
 from models.rows import insert_row
 
 MAX_FILES = 50
 MAX_BYTES = 100 * 1024 * 1024
 """The files that a cart may have, and the bytes of all of them."""
+PER_ADDRESS = 30
+"""The files that shoppers of one address may upload in a minute."""
 _NAME = {"file_name": InputField("file_name", name_text, code="file_name_invalid", required="required")}
 
 _OPTION = """
@@ -35,11 +41,12 @@ SELECT id, public_id, name, allowed_extensions, max_file_size FROM options
 WHERE tenant_id = $1 AND public_id = $2 AND type = 'F' AND status = 'A' AND deleted_at IS NULL
 """
 _OF_CART = "SELECT count(*) AS files, coalesce(sum(bytes), 0)::bigint AS bytes FROM option_files WHERE tenant_id = $1 AND cart_id = $2"
-_FIND = """
+# One that the job may delete isn't there any more.
+_FIND = f"""
 SELECT f.file_id, f.file_name, f.mime_type, f.bytes, o.public_id AS option_id FROM carts c
 JOIN option_files f ON f.tenant_id = c.tenant_id AND f.cart_id = c.id
 JOIN options o ON o.tenant_id = f.tenant_id AND o.id = f.option_id
-WHERE c.tenant_id = $1 AND c.public_id = $2 AND f.file_id = ANY($3::uuid[])
+WHERE c.tenant_id = $1 AND c.public_id = $2 AND f.file_id = ANY($3::uuid[]) AND (f.created_at > $4 OR {IS_IN_LINE})
 """
 _ORDER = """
 UPDATE option_files SET order_id = $3 WHERE tenant_id = $1 AND cart_id = $2 AND file_id = ANY($4::uuid[])
@@ -61,12 +68,12 @@ async def upload_file(scope: Scope, cart: object, option: object, file: Received
     """Store a file for an option of type `F` in a cart, and return its record, whose `id` is a value of the option.
 
     Raises NotFound for a cart or option, ValidationFailed for a file that the option doesn't take, Conflict for more than a cart may have,
-    and what `reject_closed` does.
+    RateLimited for too many of one address, and what `reject_closed` does.
     """
     with active_scope(scope):
         current = await find_cart(scope, cart)
         reject_closed(scope, current)
-        await _check_space(scope, current.id, file.size)
+        await _count_upload(scope)
         row = await fetchrow(_OPTION, scope.store.id, parse_uuid(option))
     if row is None:
         raise NotFound("option")
@@ -74,16 +81,28 @@ async def upload_file(scope: Scope, cart: object, option: object, file: Received
     content = await _inspect(file, name)
     public_id = uuid4()
     key = option_file_key(scope.store.public_id, public_id)
-    await storage().put(key, file.content, DownloadableFile(name, content.mime_type).headers())
+    async with transaction(scope):
+        await _check_space(scope, current.id, content.bytes)
     try:
+        await storage().put(key, file.content, DownloadableFile(name, content.mime_type).headers())
         await _insert(scope, cart, row["id"], public_id, name, content)
-    except Exception:
-        await storage().delete([key])
+    except BaseException:  # of a client that went away too
+        await asyncio.shield(storage().delete([key]))
         raise
     facts = {"id": str(public_id), "mime_type": content.mime_type, "bytes": content.bytes}
     record = option_file_record(scope, {"value": name, "file": facts})
     assert record is not None
     return record
+
+
+async def _count_upload(scope: Scope) -> None:
+    """Count an upload of the caller's address; raise RateLimited for a shopper's that uploads too often."""
+    if scope.actor.kind not in SHOPPERS:
+        return
+    async with separate_transaction(scope):
+        is_counted = await count_recent(f"cart_files:{rate_limit_key(scope.client_ip)}", scope.now, PER_ADDRESS)
+    if not is_counted:
+        raise RateLimited(f"at most {PER_ADDRESS} files a minute may be uploaded to carts from one address")
 
 
 def _checked_name(option: Mapping[str, Any], file: ReceivedFile) -> str:
@@ -118,8 +137,6 @@ async def _insert(scope: Scope, cart: object, option_id: int, public_id: UUID, n
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         await _check_space(scope, locked.id, content.bytes)
-        await check_waiting_space(scope, content.bytes)
-        await check_limit(scope, "storage_bytes", content.bytes)
         await insert_row(
             scope,
             "option_files",
@@ -136,12 +153,15 @@ async def _insert(scope: Scope, cart: object, option_id: int, public_id: UUID, n
 
 
 async def _check_space(scope: Scope, cart_id: int, size: int) -> None:
+    """Refuse a file, in the open transaction, for which the cart, all carts or the store have no space."""
     row = await fetchrow(_OF_CART, scope.store.id, cart_id)
     assert row is not None  # an aggregate always returns a row
     if row["files"] >= MAX_FILES or row["bytes"] + size > MAX_BYTES:
         raise Conflict(
             f"a cart has at most {MAX_FILES} files with {MAX_BYTES // 1024**2} MiB in all", reason="too_many_files"
         )
+    await check_waiting_space(scope, size)
+    await check_limit(scope, "storage_bytes", size)
 
 
 async def with_files(
@@ -156,7 +176,7 @@ async def with_files(
     if not ids:
         return [options for _, options in requests]
     with active_scope(scope):
-        rows = await fetch(_FIND, scope.store.id, parse_uuid(cart), ids)
+        rows = await fetch(_FIND, scope.store.id, parse_uuid(cart), ids, scope.now - UNUSED_FOR)
     stored = {
         (row["option_id"], row["file_id"]): SelectedFile(
             row["file_name"], {"id": str(row["file_id"]), "mime_type": row["mime_type"], "bytes": row["bytes"]}

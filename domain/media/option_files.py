@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -25,15 +25,23 @@ FOLDER = "files/"
 """The folder of all contents, none of which is public: not below `media/`, which a provider may show everyone."""
 LINK_SECONDS = 3_600
 """The least that a link is valid; all that are made within an hour are the same, so that browsers keep pictures."""
+UNUSED_FOR = timedelta(hours=1)
+"""How long a file may wait for a line that names it."""
+_IN_PROGRESS = timedelta(minutes=5)  # A change of a cart that has read the file in time is done by then.
 _PURPOSE = "option files"
 
 _FILE = """
 SELECT file_name, mime_type FROM option_files
 WHERE tenant_id = $1 AND file_id = $2 AND (cart_id IS NOT NULL OR order_id IS NOT NULL) ORDER BY id LIMIT 1
 """
-# What no order has goes with its cart, as soon as that can't be changed any more.
-_IS_UNUSED = """f.order_id IS NULL AND NOT EXISTS (
-    SELECT FROM carts c WHERE c.tenant_id = f.tenant_id AND c.id = f.cart_id AND c.status = 'open')"""
+IS_IN_LINE = """EXISTS (
+    SELECT FROM cart_items i WHERE i.tenant_id = f.tenant_id AND i.cart_id = f.cart_id
+        AND i.options @> jsonb_build_array(jsonb_build_object('file', jsonb_build_object('id', f.file_id::text))))"""
+"""The condition that a line of the cart of the row `f` has its file."""
+# What no order has goes with its cart, as soon as that can't be changed any more; before, when no line could name it since $3.
+_IS_UNUSED = f"""f.order_id IS NULL AND NOT EXISTS (
+    SELECT FROM carts c WHERE c.tenant_id = f.tenant_id AND c.id = f.cart_id AND c.status = 'open'
+        AND (f.created_at > $3 OR {IS_IN_LINE}))"""
 _UNUSED = f"""
 SELECT f.id, f.file_id, NOT EXISTS (SELECT FROM option_files o
     WHERE o.tenant_id = f.tenant_id AND o.file_id = f.file_id AND NOT ({_IS_UNUSED.replace("f.", "o.")})) AS is_last
@@ -87,8 +95,11 @@ async def find_option_file(scope: Scope, file: UUID) -> DownloadableFile | None:
 
 
 async def delete_unused_option_files(scope: Scope, *, limit: int) -> int:
-    """Delete up to `limit` files that no order and no open cart has: their content, then their rows; return how many."""
-    rows = await fetch(_UNUSED, scope.store.id, limit)
+    """Delete up to `limit` files that no order and no open cart has, or that waited too long for a line of it; return how many.
+
+    Their content is deleted first, then their rows.
+    """
+    rows = await fetch(_UNUSED, scope.store.id, limit, scope.now - UNUSED_FOR - _IN_PROGRESS)
     await storage().delete(option_file_key(scope.store.public_id, row["file_id"]) for row in rows if row["is_last"])
     async with transaction(scope):
         await execute(_FORGET, scope.store.id, [row["id"] for row in rows])

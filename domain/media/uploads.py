@@ -67,7 +67,9 @@ tenant_id = $1 AND public_id = $2 AND status = 'pending' AND source_url IS NULL
 """
 _AWAITED = f"SELECT true FROM media_files WHERE {_IS_AWAITED}"
 _NOTE_REFUSAL = f"UPDATE media_files SET error = $3, updated_at = $4 WHERE {_IS_AWAITED}"
-_WAITING = "SELECT coalesce(sum(bytes), 0)::bigint FROM option_files WHERE tenant_id = $1 AND order_id IS NULL"
+_WAITING = f"""
+SELECT coalesce(sum(greatest(bytes, {MIN_COUNTED})), 0)::bigint FROM option_files WHERE tenant_id = $1 AND order_id IS NULL
+"""
 _RECENT = "SELECT count(*) FROM media_files WHERE tenant_id = $1 AND user_id = $2 AND created_at > $3"
 
 
@@ -231,7 +233,7 @@ async def check_waiting_space(scope: Scope, size: int) -> None:
     """Refuse a shopper's file, in the open transaction, where those that no order has yet take as much as customers' uploads may."""
     await execute(_LOCK_STORE, scope.store.id)
     limit, taken = _limits.store_bytes // 2, await fetchval(_WAITING, scope.store.id)
-    if taken + size > limit:
+    if taken + max(size, MIN_COUNTED) > limit:
         raise Conflict(f"files in carts take {taken} of {limit} bytes; try again later", reason="upload_space_used")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
+from kernel.errors import Conflict, MalformedRequest, NotFound, RuleViolation, ValidationFailed
 from kernel.received_files import ReceivedFile
 from kernel.scope import Scope
 from kernel.text import repr_value
@@ -70,16 +70,15 @@ class CartHandlers:
 
     async def show(self, request: web.Request) -> web.Response:
         """Return the cart with current totals."""
-        cart = await self._execute(*self._authorize(request, "Cart"), _path_ids(request))
-        if cart is None:
-            raise NotFound("cart")
-        return json_response(cart)
+        return json_response(await self._find_cart(request))
 
     async def upload(self, request: web.Request) -> web.Response:
         """Store the file of a form with `option_id` and `file`, and return it."""
         scope, operation = self._authorize(request, "CartFileUpload")
         if request.content_type != MULTIPART:
             raise MalformedRequest(detail="expected multipart/form-data with option_id and file")
+        if (await self._find_cart(request))["status"] == "ordered":  # before the body is received
+            raise Conflict("cart_already_ordered", reason="cart_already_ordered")
         form = await request.app[RECEIVE_FORM](request)
         option, file = form.get("option_id"), form.get("file")
         missing = {
@@ -124,6 +123,12 @@ class CartHandlers:
         if order is None:
             raise NotFound("order")
         return json_response(order)
+
+    async def _find_cart(self, request: web.Request) -> Any:
+        cart = await self._execute(*self._authorize(request, "Cart"), _path_ids(request))
+        if cart is None:
+            raise NotFound("cart")
+        return cart
 
     def _change_handler(self, name: str, parse: ParseRequest, status: int = 200) -> Handler:
         async def change(request: web.Request) -> web.Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import zipfile
 from dataclasses import replace
@@ -20,6 +21,7 @@ from domain.media.option_files import delete_unused_option_files, option_file_ke
 from domain.media.orphans import compare, delete_orphans
 from domain.storage import Storage
 from kernel.ids import uuid7
+from kernel.received_files import file_of_bytes
 from kernel.scope import active_scope
 from server.operations.archives import ArchiveError
 from server.operations.media_contents import StoredContent, read_contents, write_contents
@@ -239,7 +241,9 @@ async def test_what_is_no_upload_is_refused(storefront: StorefrontClient, photo:
     assert (await storefront.post(f"carts/{cart}/files", {"option_id": photo})).status == 400
     await add(storefront, cart, {})
     await check_out(storefront, cart)
-    assert (await send(storefront, cart, photo, content)).status == 409
+    for target, status in ((cart, 409), (str(uuid7()), 404)):
+        for option in (photo, None):  # without one the form would be refused, if it was received
+            assert (await send(storefront, target, option, content)).status == status, (status, option)
 
 
 async def test_a_cart_has_so_many_files(
@@ -252,11 +256,58 @@ async def test_a_cart_has_so_many_files(
     monkeypatch.setattr(files, "MAX_FILES", 9)
     monkeypatch.setattr(files, "MAX_BYTES", 2 * len(content) - 1)
     assert (await send(storefront, cart, photo, content)).status == 409
-    monkeypatch.setattr(uploads._limits, "store_bytes", 2 * len(content))
+    monkeypatch.setattr(uploads._limits, "store_bytes", 2 * (2 * uploads.MIN_COUNTED - 1))
+    monkeypatch.setattr(Storage, "put", None)  # nothing is stored before
     other = await storefront.cart()
     refused = await send(storefront, other, photo, content)
     assert (refused.status, "files in carts take" in refused.raw.decode()) == (409, True)
     assert len([stored async for stored in media_folder.find("files/")]) == 1
+
+
+async def test_an_address_uploads_so_often(
+    storefront: StorefrontClient, photo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PER_ADDRESS", 2)
+    answers = [await send(storefront, await storefront.cart(), photo, encoded(".png")) for _ in range(3)]
+    assert [answer.status for answer in answers] == [201, 201, 429]
+
+
+async def test_nothing_is_left_of_an_upload_whose_client_went_away(
+    storefront: StorefrontClient, photo: str, media_folder: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cart, stored = await storefront.cart(), []
+
+    async def go_away(*_: object) -> None:
+        stored.extend([each.key async for each in media_folder.find("files/")])
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(files, "_insert", go_away)
+    content = encoded(".png")
+    with pytest.raises(asyncio.CancelledError):
+        await files.upload_file(storefront.sample.scope, cart, photo, file_of_bytes(content, "gato.png", "image/png"))
+    assert (len(stored), [each.key async for each in media_folder.find("files/")]) == (1, [])
+
+
+async def test_a_file_waits_an_hour_for_its_line(
+    storefront: StorefrontClient, photo: str, media_folder: Storage
+) -> None:
+    sample = storefront.sample
+    cart, named = await owned(storefront, photo)
+    unnamed = await uploaded(storefront, cart, photo)
+    keys = {name: option_file_key(sample.store.public_id, UUID(name)) for name in (named, unnamed)}
+    for minutes, status, left in ((59, 201, {named, unnamed}), (61, 400, {named, unnamed}), (66, 400, {named})):
+        await sample.execute(
+            "update option_files set created_at = now() - $2 * interval '1 minute' where tenant_id = $1",
+            sample.store.id,
+            minutes,
+        )
+        answer = await add(storefront, cart, {photo: unnamed})
+        assert answer.status == status, (minutes, answer.raw)
+        if status == 201:
+            [line] = [item for item in answer.body["items"] if item["options"] == {photo: unnamed}]
+            await storefront.delete(f"carts/{cart}/items/{line['id']}")
+        assert await delete_unused(sample, media_folder) == {keys[name] for name in left}, minutes
+    assert (await add(storefront, cart, {photo: named})).status == 201
 
 
 async def test_an_upload_may_be_repeated_with_its_key(storefront: StorefrontClient, photo: str) -> None:
