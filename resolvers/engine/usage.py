@@ -30,8 +30,8 @@ from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, ActorKind, Scope, Store
 
-MAX_ENTRIES = 5_000
-"""The numbers of a process between two flushes: of stores, callers and sets of fields. Further ones aren't counted."""
+MAX_ENTRIES = 1_000
+"""The numbers of a store between two flushes in a process: of callers and sets of fields. Further ones aren't counted."""
 Fields: TypeAlias = tuple[str, ...]
 Caller: TypeAlias = tuple[ActorKind, int | None, int | None]
 """The kind of caller, the installation of an app, and the storefront key, also one that was sent along with a user's token."""
@@ -110,30 +110,28 @@ class UsageCounter:
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._deprecated = deprecated_names(schema)
-        self._counts: dict[tuple[int, Caller, Fields], int] = {}
-        self._stores: dict[int, Store] = {}
+        self._counts: dict[int, tuple[Store, dict[tuple[Caller, Fields], int]]] = {}
 
     def count(self, scope: Scope, fields: Fields) -> None:
         """Count an operation of the scope's caller that uses these fields."""
         actor, store = scope.actor, scope.store
         key_id = actor.storefront_key_id if actor.key is None else actor.key.storefront_key_id
-        entry = (store.id, (actor.kind, actor.installation_id, key_id), fields)
-        counted = self._counts.get(entry)
-        if counted is not None:
-            self._counts[entry] = counted + 1
-        elif fields and actor.kind is not ActorKind.ANONYMOUS and len(self._counts) < MAX_ENTRIES:
-            self._counts[entry] = 1
-            self._stores[store.id] = store
+        if not fields or actor.kind is ActorKind.ANONYMOUS:
+            return
+        entry = ((actor.kind, actor.installation_id, key_id), fields)
+        _, counts = self._counts.get(store.id) or self._counts.setdefault(store.id, (store, {}))
+        counted = counts.get(entry, 0)
+        if counted or len(counts) < MAX_ENTRIES:
+            counts[entry] = counted + 1
 
     async def flush(self) -> None:
         """Store what was counted since the last time; what can't be stored is logged and lost."""
-        counts, stores = self._counts, self._stores
-        self._counts, self._stores = {}, {}
-        uses: dict[int, Counter[tuple[str, Caller]]] = {}
-        for (store_id, caller, fields), count in counts.items():
-            uses.setdefault(store_id, Counter()).update(dict.fromkeys(((field, caller) for field in fields), count))
-        for store_id, counter in uses.items():
-            await self._store(stores[store_id], counter)
+        stores, self._counts = self._counts, {}
+        for store, counts in stores.values():
+            uses: Counter[tuple[str, Caller]] = Counter()
+            for (caller, fields), count in counts.items():
+                uses.update(dict.fromkeys(((field, caller) for field in fields), count))
+            await self._store(store, uses)
 
     async def _store(self, store: Store, counter: Counter[tuple[str, Caller]]) -> None:
         rows = []

@@ -141,16 +141,20 @@ async def _create_from_file(args: argparse.Namespace) -> None:
     if args.host or args.owner_email or args.owner_name or args.owner_password:
         raise CommandError("--host and --owner-… are columns of the file")
     counts: Counter[str] = Counter()
+    failed = 0
     with args.file.open("rb") as file:
         rows = read_rows(file, CSV if args.file.suffix.lower() == ".csv" else JSONL, STORE_FILE)
         async with open_context(read_settings()):
             async for result in create_stores(rows):
                 counts[result.state] += 1
+                failed += bool(result.errors)
                 _print_line_of_file(result, as_json=args.json)
     if not args.json:
         print_line(f"{counts['created']} created, {counts['exists']} exist, {counts['refused']} refused")
     if counts["refused"]:
         raise CommandError(f"{counts['refused']} of {counts.total()} lines were refused")
+    if failed:
+        raise CommandError(f"{failed} stores were created without their owners")
 
 
 def _print_line_of_file(result: StoreResult, *, as_json: bool) -> None:

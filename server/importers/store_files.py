@@ -7,8 +7,9 @@ Several lines are created at a time, because a creation mostly waits: for its pa
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from uuid import UUID
 from domain import stores
 from domain.hosts import parse_store_host
 from domain.people.account_fields import ACCOUNT_FIELDS, split_name
+from kernel import logging
 from kernel.errors import Conflict, DomainError, ValidationFailed
 from kernel.fields import read_fields
 from kernel.ids import random_token
@@ -39,7 +41,10 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
-    """What became of a line: `created`, `exists` or `refused`, with what is shown once only; `errors` by column."""
+    """What became of a line: `created`, `exists` or `refused`, with what is shown once only; `errors` by column.
+
+    A store that was created has errors if its owner was not.
+    """
 
     line: int
     state: str
@@ -62,18 +67,31 @@ class StoreResult:
 
 
 async def create_stores(rows: Iterable[FileRow]) -> AsyncIterator[StoreResult]:
-    """Yield what became of each line, in the order of the file."""
-    limit = asyncio.Semaphore(_AT_ONCE)
+    """Yield what became of each line, in the order of the file, as soon as it is known.
 
-    async def create(row: FileRow, known: dict[str, Store]) -> StoreResult:
-        async with limit:
-            return await _create(row, known)
-
+    When the task is cancelled, what was begun is finished and yielded first: its secrets are shown once.
+    """
     lines = iter(rows)
     while batch := list(islice(lines, BATCH)):
         known = await store_admin.stores_by_host(_hosts(batch))
-        for result in await asyncio.gather(*(create(row, known) for row in batch)):
-            yield result
+        begun: deque[asyncio.Task[StoreResult]] = deque()
+        try:
+            for row in batch:
+                begun.append(asyncio.create_task(_create(row, known)))
+                if len(begun) == _AT_ONCE:
+                    yield await _first(begun)
+            while begun:
+                yield await _first(begun)
+        except asyncio.CancelledError:
+            while begun:
+                yield await _first(begun)
+            raise
+
+
+async def _first(begun: deque[asyncio.Task[StoreResult]]) -> StoreResult:
+    result = await asyncio.shield(begun[0])
+    del begun[0]
+    return result
 
 
 def _hosts(batch: Sequence[FileRow]) -> list[str]:
@@ -99,6 +117,9 @@ async def _create(row: FileRow, known: dict[str, Store]) -> StoreResult:
         )
     except DomainError as error:
         return StoreResult(row.line, "refused", errors=(error.message,))
+    except Exception as error:  # the other lines are created
+        logging.failure("a store of a file could not be created", error, line=row.line)
+        return StoreResult(row.line, "refused", errors=(f"unexpected {type(error).__name__}",))
 
 
 def _existing(hosts: Sequence[str], known: dict[str, Store]) -> Store | None:
@@ -130,8 +151,17 @@ async def _create_new(
         if store is None:
             raise
         return await _complete(line, store, hosts, owner)
-    created = None if owner is None else await _create_owner(new.store, owner)
-    return StoreResult(line, "created", new.store.public_id, hosts, new.gateway_secret, created)
+    result = StoreResult(line, "created", new.store.public_id, hosts, new.gateway_secret)
+    if owner is None:
+        return result
+    try:
+        return replace(result, owner=await _create_owner(new.store, owner))
+    except DomainError as error:
+        message = error.message
+    except Exception as error:  # the store is there, and its secret is shown once
+        logging.failure("the owner of a store of a file could not be created", error, line=line)
+        message = f"unexpected {type(error).__name__}"
+    return replace(result, errors=(f"owner: {message}",))
 
 
 async def _complete(line: int, store: Store, hosts: tuple[str, ...], owner: dict[str, Any] | None) -> StoreResult:

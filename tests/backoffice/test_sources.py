@@ -114,6 +114,14 @@ def test_what_is_asked_of_every_entity_is_valid_for_the_schema(tmp_path: Path) -
     assert run_node(program, SCHEMA, cwd=folder).splitlines() == [f"{count} entities"]
 
 
+@pytest.mark.slow(seconds=2)
+def test_an_import_reads_what_an_export_wrote(tmp_path: Path) -> None:
+    folder = BACK_OFFICE.open(tmp_path)
+    program = folder / "cells.mjs"
+    program.write_bytes(Path(__file__).with_name("cells.mjs").read_bytes())
+    assert run_node(program, cwd=folder).splitlines() == []
+
+
 def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
     names = re.findall(r"^  (\w+)_page\(", SCHEMA.read_text("utf-8"), re.MULTILINE)
     assert len(names) > 45

@@ -147,9 +147,18 @@ def test_counting_costs_microseconds_and_little_memory(caller: Scope) -> None:
             counter.count(caller, fields)
         seconds.append((thread_time() - started) / 2_000)
     assert min(seconds) < 5e-6, "a small read takes at least 500 µs"
-    for number in range(MAX_ENTRIES + 10):
-        counter.count(caller, (str(number),))
-    assert len(counter._counts) == MAX_ENTRIES
+
+
+async def test_a_store_with_many_sets_of_fields_ends_no_other_count(
+    sample: SampleStore, other_sample: SampleStore
+) -> None:
+    counter = UsageCounter(SCHEMA)
+    for number in range(5_010):
+        counter.count(sample.as_actor(ActorKind.CUSTOMER), (str(number),))
+    counter.count(other_sample.as_actor(ActorKind.CUSTOMER), ("Query.thing",))
+    await counter.flush()
+    count = "select count(*) from schema_usage"
+    assert (await sample.value(count), await other_sample.value(count)) == (MAX_ENTRIES, 1)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 from auth.configuration import configure
 from auth.passwords import verify_password
 from domain import stores
+from kernel.errors import ValidationFailed
 from models.connection import database as db
 from server.importers.file_rows import FileRow
-from server.importers.store_files import create_stores
+from server.importers.store_files import StoreResult, create_stores
 from server.operations import store_admin
 from tests.server.command_line import SECRET, CommandResult, Vitrine
 from tests.server.test_cli_stores import user_of
@@ -97,6 +99,66 @@ async def test_a_run_that_was_interrupted_before_the_owner_is_continued(tag):
     assert (result.state, result.tenant_id) == ("exists", new.store.public_id)
     assert result.owner is not None
     assert (await store_admin.find_store(f"a.{tag}")).store.owner_id is not None
+
+
+async def test_lines_are_reported_as_they_are_done_and_those_begun_when_interrupted(tag, monkeypatch):
+    later, creating = asyncio.Event(), stores.create_store
+
+    async def create(values, *, hosts):
+        if values["name"] != "0":
+            await later.wait()
+        return await creating(values, hosts=hosts)
+
+    monkeypatch.setattr(stores, "create_store", create)
+    seen: list[StoreResult] = []
+
+    async def read():
+        rows = [FileRow(line, {"name": str(line), "hosts": [f"{line}.{tag}"]}) for line in range(40)]
+        async for result in create_stores(rows):
+            seen.append(result)
+
+    reading = asyncio.create_task(read())
+    async with asyncio.timeout(10):
+        while not seen:
+            await asyncio.sleep(0.01)
+        reading.cancel()
+        await asyncio.sleep(0.05)
+        later.set()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+    count = len(await store_admin.stores_by_host([f"{line}.{tag}" for line in range(40)]))
+    assert 1 < count < 40
+    assert [each.line for each in seen if each.gateway_secret] == list(range(count))
+
+
+@pytest.mark.parametrize("error", [ValidationFailed("no owner"), RuntimeError("boom")])
+async def test_a_store_whose_owner_failed_is_created_with_its_secret(tag, monkeypatch, error):
+    async def fail(*_):
+        raise error
+
+    monkeypatch.setattr(store_admin, "create_owner", fail)
+    row = FileRow(1, {"name": "Loja", "hosts": [f"a.{tag}"], "email": "ana@a.example"})
+    (result,) = [each async for each in create_stores([row])]
+    assert (result.state, bool(result.gateway_secret), result.owner) == ("created", True, None)
+    assert result.errors in {("owner: no owner",), ("owner: unexpected RuntimeError",)}
+
+
+async def test_an_unexpected_error_refuses_its_line_only(tag, monkeypatch):
+    creating = stores.create_store
+
+    async def create(values, *, hosts):
+        if values["name"] == "1":
+            raise RuntimeError("boom")
+        return await creating(values, hosts=hosts)
+
+    monkeypatch.setattr(stores, "create_store", create)
+    rows = [FileRow(line, {"name": str(line), "hosts": [f"{line}.{tag}"]}) for line in range(3)]
+    results = [each async for each in create_stores(rows)]
+    assert [(each.state, each.errors) for each in results] == [
+        ("created", ()),
+        ("refused", ("unexpected RuntimeError",)),
+        ("created", ()),
+    ]
 
 
 async def test_a_host_of_two_stores_is_refused(tag):

@@ -1,5 +1,5 @@
-// The values of a record as cells of a CSV file, and back. Amounts are decimal, several values are separated by `|`, objects are JSON; a
-// spreadsheet of the user's language reads and writes the numbers.
+// The values of a record as cells of a CSV file, and back. Amounts are decimal, several values are separated by `|`, which in a value is `\|`
+// (and `\` is `\\`), objects are JSON; a spreadsheet of the user's language reads and writes the numbers.
 import type { Values } from "../data/values";
 import type { Choice, Field } from "../entities/types";
 import { readMoney } from "../format";
@@ -10,8 +10,9 @@ export class CellError extends Error {}
 const SEPARATOR = "|";
 const YES = ["1", "true", "sim", "s", "yes", "y"];
 const NO = ["0", "false", "não", "nao", "n", "no"];
-// A spreadsheet takes a text that begins so for a formula.
-const FORMULA = /^[=+\-@\t\r]/;
+// A spreadsheet takes a text that begins so for a formula, without an apostrophe before it; one that the text has itself gets another.
+const FORMULA = /^'*[=+\-@\t\r]/;
+const QUOTED = /^'+[=+\-@\t\r]/;
 
 const isMoney = (field: Field) => field.name.endsWith("_cents");
 const isNumber = (field: Field) => field.kind === "integer" || field.kind === "number";
@@ -23,7 +24,7 @@ export function columnName(field: Field): string {
 export function toCell(field: Field, value: unknown): string {
   if (value === null || value === undefined) return "";
   if (field.kind === "object" || field.kind === "json") return JSON.stringify(value);
-  if (Array.isArray(value)) return value.map((each) => toCell({ ...field, isList: false }, each)).join(SEPARATOR);
+  if (Array.isArray(value)) return value.map((each) => escaped(toCell({ ...field, isList: false }, each))).join(SEPARATOR);
   if (isMoney(field)) return decimal((Number(value) / 100).toFixed(2));
   if (isNumber(field)) return decimal(String(value));
   if (typeof value === "boolean") return value ? "1" : "0";
@@ -33,6 +34,7 @@ export function toCell(field: Field, value: unknown): string {
 }
 
 const decimal = (text: string) => (locale() === "pt-BR" ? text.replace(".", ",") : text);
+const escaped = (text: string) => text.replace(/[\\|]/g, "\\$&");
 const toText = (text: string) => (FORMULA.test(text) ? `'${text}` : text);
 
 // Undefined for an empty cell, which leaves the value as it is.
@@ -40,13 +42,17 @@ export function fromCell(field: Field, cell: string, choices: readonly Choice[] 
   const text = cell.trim();
   if (!text) return undefined;
   if (field.kind === "object" || field.kind === "json") return json(text);
-  if (field.isList) return text.split(SEPARATOR).map((each) => fromCell({ ...field, isList: false }, each, choices)).filter((each) => each !== undefined);
+  if (field.isList) return values(text).map((each) => fromCell({ ...field, isList: false }, each, choices)).filter((each) => each !== undefined);
   if (isMoney(field)) return checked(readMoney(text), "import.amount");
   if (isNumber(field)) return checked(field.kind === "integer" && !/^-?\d+$/.test(text) ? Number.NaN : Number(text.replace(",", ".")), "import.number");
   if (field.kind === "boolean") return flag(text);
   if (field.kind === "enum") return member(text, choices);
-  return /^'[=+\-@\t\r]/.test(text) ? text.slice(1) : field.kind === "text" ? cell : text;
+  const whole = field.kind === "text" ? cell : text;
+  return QUOTED.test(whole) ? whole.slice(1) : whole;
 }
+
+// A backslash before another character is one of the value.
+const values = (text: string) => [...text.matchAll(/((?:\\[\\|]|[^|])*)(?:\||$)/g)].map(([, value = ""]) => value.replace(/\\([\\|])/g, "$1"));
 
 function checked(value: number, problem: string): number {
   if (Number.isNaN(value)) throw new CellError(problem);
