@@ -270,6 +270,10 @@ export type OptionInput = {
   position?: number | null | undefined;
   /** The description shown to customers, as unsanitized HTML. */
   description?: string | null | undefined;
+  /** The extensions of files that the type `F` takes, such as `jpg,png`; empty for any. */
+  allowed_extensions?: string | null | undefined;
+  /** The most KiB of a file of the type `F`; 0 for as many as the store takes. */
+  max_file_size?: number | null | undefined;
   /** The complete list of variants; omitted variants are deleted. */
   variants?: Array<OptionVariantInput> | null | undefined;
 };
