@@ -62,13 +62,18 @@ async def _traces(client: Client) -> list[Any]:
     ]
 
 
+def _written(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record as writes show it: without what a shopper pays."""
+    return {name: value for name, value in record.items() if name != "pricing"}
+
+
 @pytest.mark.parametrize("name", [*TABLES, "app products", "app webhooks"])
 async def test_a_record_sent_back_is_not_written(addresses: dict[str, tuple[Client, str, str]], name: str) -> None:
     client, read, write = addresses[name]
     await _age(client)
     before, traces = (await client.get(read)).body, await _traces(client)
     answer = await client.put(write, before)
-    assert (answer.status, answer.body) == (200, before)
+    assert (answer.status, answer.body) == (200, _written(before))
     assert (await client.get(read)).body == before
     assert await _traces(client) == traces
 
@@ -80,7 +85,7 @@ async def test_an_equal_field_is_not_written(addresses: dict[str, tuple[Client, 
         before = await row_versions(client.store, without=_USED)
         for body in ({field: record[field] for field in fields}, {}):
             answer = await client.put(write, body)
-            assert (answer.status, answer.body) == (200, record), (name, body)
+            assert (answer.status, answer.body) == (200, _written(record)), (name, body)
         assert changed_tables(before, await row_versions(client.store, without=_USED)) == [], name
 
 

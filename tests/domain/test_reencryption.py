@@ -26,7 +26,7 @@ PLAIN = {("gateway_notifications", "body"), ("external_references", "digest"), (
 # Links, and keys that are made again from the current secret key, are no longer valid after it is replaced; quotas start again.
 EXPIRING_HASHES = {"lockout", "storefront-key", "bulk uploads", "persisted document"}
 # Signed links, which are valid for some minutes under the previous key as well.
-LINK_HASHES = {"bulk files", "media uploads"}
+LINK_HASHES = {"bulk files", "media uploads", "option files"}
 SIGNED_LINKS = {"keyed_hash": "sign", "keyed_hashes": "verify"}
 
 

@@ -21,6 +21,7 @@ DEPTH = 3
 # The mutations of a storefront, and those of registration, which need no credential.
 CART_MUTATIONS = {
     "cart_create",
+    "cart_file_upload",
     "cart_item_add",
     "cart_item_update",
     "cart_item_remove",

@@ -128,7 +128,9 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "option_update": (
         {
             "combinations": {"deleted_at"},  # of deleted variants
-            "options": {"name", "type", "required", "inventory", "status", "position", "description"},
+            "options": {
+                "name", "type", "required", "inventory", "status", "position", "description", "allowed_extensions", "max_file_size",
+            },
             "option_variants": {"name", "modifier", "modifier_type", "position", "image_url", "image_alt"},
         },
         OPTIONS | {"combinations", "option_exceptions", "exception_choices"},

@@ -93,7 +93,8 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "product_id": f"{_OPTIONS} product_options", "company_id": "domain/catalog/read_options.py vendor_id",
         "option_type": f"{_OPTIONS} type", "required": f"{_OPTIONS} required", "inventory": f"{_OPTIONS} inventory",
         "status": f"{_OPTIONS} status", "position": f"{_OPTIONS} position", "variants": f"{_OPTIONS} variants",
-        "product_ids": f"{_OPTIONS} product_options",
+        "product_ids": f"{_OPTIONS} product_options", "allowed_extensions": "domain/carts/files.py allowed_extensions",
+        "max_file_size": "domain/carts/files.py max_file_size",
     },
     "combinations": {
         "product_id": f"{_OPTIONS} product_id", "combination": f"{_OPTIONS} combination", "amount": f"{_OPTIONS} stock",

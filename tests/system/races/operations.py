@@ -178,6 +178,7 @@ RACED_MUTATIONS = re.compile(
     r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_(record|create|cancel|refund|report)|user_update|payout_|ledger_"
 )
 NOT_RACED: Mapping[str, str] = {
+    "cart_file_upload": "takes a file of a multipart request; limits under the cart's lock (tests/media/test_option_files.py)",
     "vendor_order_update": "order_set_status of a vendor",
     "shipment_update": "changes the shipment alone; its order_status is order_set_status",
     "shipment_delete": "changes the shipment alone",
