@@ -13,9 +13,11 @@ from server.demo.owner import DemoOwner
 
 INSTALLMENTS = "2-6:0:60, 7-12:1.99:300"
 _OPEN_ORDER = """
-SELECT public_id FROM orders o WHERE tenant_id = $1 AND status = 'O' AND deleted_at IS NULL
+SELECT o.public_id FROM orders o
+JOIN payment_methods m ON m.tenant_id = o.tenant_id AND m.id = o.payment_method_id AND m.kind = 'CARD'
+WHERE o.tenant_id = $1 AND o.status = 'O' AND o.deleted_at IS NULL
     AND NOT EXISTS (SELECT FROM payments p WHERE p.tenant_id = o.tenant_id AND p.order_id = o.id)
-ORDER BY id DESC LIMIT 1
+ORDER BY o.id DESC LIMIT 1
 """
 
 
@@ -39,4 +41,5 @@ async def pay_open_order(owner: DemoOwner, at: datetime) -> None:
         return
     with active_scope(owner.scope(at)):
         order = await fetchval(_OPEN_ORDER, owner.store.id)
-    await owner.execute("payment_create", at, order_id=str(order), kind="CARD", card_token="tok_approved")
+    if order is not None:
+        await owner.execute("payment_create", at, order_id=str(order), kind="CARD", card_token="tok_approved")
