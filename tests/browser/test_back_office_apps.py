@@ -90,7 +90,8 @@ async def test_deliveries_of_a_webhook_are_shown_and_sent_again(clerk: Clerk) ->
     await clerk.submit()
     await clerk.page.wait_for("document.querySelector('[data-endpoint]') !== null")
     await cancel_an_order(clerk)
-    await fan_out_events()
+    while (await fan_out_events()).has_more:  # events of other stores are fanned out first
+        pass
     await clerk.press("Testar")
     await clerk.page.wait_for("document.querySelectorAll('[data-delivery]').length === 2")
     await clerk.check("app")

@@ -368,7 +368,7 @@ async def test_every_table_of_a_store_moves_or_is_derived(database_url):
     # Not those that other tests of this process declare.
     models = [model for model in all_models(StoreModel) if model.__module__.startswith("models.")]
     modelled = {model._meta.db_table for model in models if model._meta.db_table}
-    assert modelled <= moved
+    assert modelled <= moved | NOT_MOVED
     order = [part.table.name for part in parts]
     assert order.index("users") < order.index("orders") < order.index("order_lines") < order.index("number_counters")
 
