@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pytest
 import pytest_asyncio
 from aiohttp import DummyCookieJar, web
-from aiohttp.test_utils import TestClient
+from aiohttp.test_utils import TestClient, TestServer
 from pytest_aiohttp import plugin
 from yarl import URL
 
@@ -87,6 +87,13 @@ class Requests:
 
     async def delete(self, path: str | URL, json: Any = None, **options: Any) -> Response:
         return await self.request("DELETE", path, json, **options)
+
+
+class _Server(TestServer):
+    """A server that finishes what it has begun when a client leaves, as the program does."""
+
+    async def _make_runner(self, **options: Any) -> web.BaseRunner:
+        return await super()._make_runner(**options | {"handler_cancellation": False})
 
 
 class HttpClient(TestClient):
@@ -198,7 +205,7 @@ async def serve_application(database: object, aiohttp_client: Any) -> ServeAppli
         settings = replace(settings, trusted_proxies=(ip_network("127.0.0.0/8"),))
         app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
         app.middlewares.extend(middlewares or [_count_statements])
-        client: HttpClient = await aiohttp_client(app, cookie_jar=DummyCookieJar())
+        client: HttpClient = await aiohttp_client(_Server(app), cookie_jar=DummyCookieJar())
         return client
 
     return serve
