@@ -27,13 +27,13 @@ from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.domain_settings import configure_domain
 from server.http.catalog_cache import CATALOGUE_CACHE
 from server.http.connections import SETTINGS, Runner
+from server.http.graphql_view import USAGE
 from server.http.health import HEALTH
 from server.media.renderer import image_renderer
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
-from server.schema_usage import flush_regularly
 from server.sockets import addresses_of, listen
-from server.usage import storing_usage
+from server.usage import storing, storing_usage
 
 if TYPE_CHECKING:
     from server.http.shared_limits import SharedCounters
@@ -95,11 +95,17 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
         counters=counters,
         checks=readiness_checks(location),
     )
-    app.cleanup_ctx.append(flush_regularly)
+    app.cleanup_ctx.append(_storing_schema_usage)
     if counters is not None:
         await counters.open()
         app.on_cleanup.append(lambda _: counters.close())
     return app
+
+
+async def _storing_schema_usage(app: web.Application) -> AsyncIterator[None]:
+    """Store the uses of the schema that the application counts while it serves."""
+    async with storing(app[USAGE].flush):
+        yield
 
 
 def _shared_counters(settings: Settings) -> SharedCounters | None:

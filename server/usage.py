@@ -1,11 +1,12 @@
-"""Add what the stores used in this process to the table `store_usage`, once a minute and at the end."""
+"""Store what this process counted, once a minute and at its end: what the stores used goes to the table `store_usage`."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextvars import Context
 
 from domain.store_usage import add_usage
 from kernel import logging
@@ -16,9 +17,17 @@ _LAST_SECONDS = 2.0
 
 
 @asynccontextmanager
-async def storing_usage() -> AsyncIterator[None]:
-    """Store the counts of this process meanwhile; pools have to be open."""
-    task = asyncio.create_task(_store_repeatedly())
+async def storing(store: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Call the function once a minute meanwhile, and at the end; pools have to be open."""
+
+    async def repeat() -> None:
+        # Processes that were started together don't store together.
+        await asyncio.sleep(random.uniform(0, SECONDS))
+        while True:
+            await store()
+            await asyncio.sleep(SECONDS)
+
+    task = asyncio.get_running_loop().create_task(repeat(), context=Context())
     try:
         yield
     finally:
@@ -26,15 +35,12 @@ async def storing_usage() -> AsyncIterator[None]:
         await asyncio.wait([task])
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_SECONDS):
-                await store_usage()
+                await store()
 
 
-async def _store_repeatedly() -> None:
-    # Processes that were started together don't store together.
-    await asyncio.sleep(random.uniform(0, SECONDS))
-    while True:
-        await store_usage()
-        await asyncio.sleep(SECONDS)
+def storing_usage() -> AbstractAsyncContextManager[None]:
+    """Store what the stores use in this process meanwhile."""
+    return storing(store_usage)
 
 
 async def store_usage() -> None:
