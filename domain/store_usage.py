@@ -57,7 +57,8 @@ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid 
 WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND c.reltuples > 0
 """
 _FILES = """
-SELECT (SELECT coalesce(sum(bytes), 0) FROM media_files WHERE tenant_id = $1 AND status <> 'failed')::bigint AS media_bytes,
+SELECT (SELECT coalesce(sum(bytes), 0) FROM media_files WHERE tenant_id = $1 AND status <> 'failed')::bigint
+    + (SELECT coalesce(sum(bytes), 0) FROM option_files WHERE tenant_id = $1 AND file_id = public_id)::bigint AS media_bytes,
     (SELECT coalesce(sum(file_size), 0) FROM bulk_operations WHERE tenant_id = $1)::bigint AS file_bytes
 """
 _SAVE = f"""
