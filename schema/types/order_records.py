@@ -204,7 +204,9 @@ class OrderStatusChangeObject:
     )
     to_status: OrderStatus = column(description="The new status.")
     forced: bool = column(description="Whether the change was forced, outside the allowed transitions.")
-    reason: str = column(description="The reason for the change.")
+    reason: str | None = column(
+        description="The reason for the change, in words of the staff.", guard=STAFF_AND_VENDORS
+    )
     actor_kind: ActorKind = column(description="The kind of actor.")
     user_id: ID | None = column(referenced("users", "user_id"), "The user who changed the status.", guard=BACK_OFFICE)
     user: UserObject | None = relation(ToOne("user_id"), "The user who changed the status.", guard=BACK_OFFICE)

@@ -90,6 +90,30 @@ async def test_order_and_placed_order_answer_the_same_fragment(shop: StorefrontC
     assert len(whole["shipments"]) == 1
 
 
+async def test_the_reason_of_a_status_is_for_the_staff(shop: StorefrontClient) -> None:
+    sample = shop.sample
+    order = (await shop.as_customer(sample.caio).order((sample.mug, 1))).body
+    declined = 'mutation($id: ID!) { order_set_status(id: $id, status: "D", reason: "suspeita de fraude") { id } }'
+    await execute(sample, declined, sample.owner, id=order["id"])
+    query = "query($id: ID!, $token: String) { placed_order(id: $id, token: $token) { history { to_status reason } } }"
+    variables = {"query": query, "variables": {"id": order["id"], "token": order["token"]}}
+    key = {"X-API-Key": shop.key or ""}
+    for by, user, headers in (
+        ("key", None, key),
+        ("customer", sample.caio, {}),
+        ("customer with key", sample.caio, key),
+    ):
+        answer = await sample.post("/graphql", variables, auth="bearer" if user else None, by=user, headers=headers)
+        shown = answer.body["data"]["placed_order"]["history"]
+        assert shown == [{"to_status": "O", "reason": None}, {"to_status": "D", "reason": None}], by
+        errors = {(error["path"][-1], error["extensions"]["code"]) for error in answer.body["errors"]}
+        assert errors == {("reason", "FORBIDDEN")}, by
+    whole = await execute(
+        sample, "query($id: ID!) { order(id: $id) { history { reason } } }", sample.owner, id=order["id"]
+    )
+    assert [change["reason"] for change in whole["history"]] == ["", "suspeita de fraude"]
+
+
 async def test_the_token_of_an_account_s_order_shows_nobody_else_where_its_customer_lives(
     shop: StorefrontClient,
 ) -> None:
