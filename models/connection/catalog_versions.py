@@ -31,16 +31,20 @@ TABLES = (
 )  # fmt: skip
 """The tables of which reads of the catalogue show rows."""
 
-# Promotions begin and end, and products become available, without a change of a row.
-_READ = f"""
+# Promotions begin and end, and products become available, without a change of a row: the latest such moment is part of the version.
+READ = f"""
 SELECT (SELECT coalesce(sum(version), 0)::bigint FROM catalogue_versions WHERE tenant_id = $1) AS changes,
-    {POSITION} AS position, count(*) FILTER (WHERE moment.at <= now()) AS passed,
+    {POSITION} AS position, (extract(epoch FROM max(moment.at) FILTER (WHERE moment.at <= now())) * 1000000)::bigint AS passed,
     extract(epoch FROM min(moment.at) FILTER (WHERE moment.at > now()) - now())::float8 AS seconds
 FROM (
     SELECT m.at FROM promotions p CROSS JOIN LATERAL (VALUES (p.from_at), (p.to_at + interval '1 microsecond')) AS m (at)
     WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
     UNION ALL
-    SELECT p.available_since FROM products p WHERE p.tenant_id = $1 AND p.available_since IS NOT NULL AND p.deleted_at IS NULL
+    (SELECT p.available_since FROM products p WHERE p.tenant_id = $1 AND p.available_since <= now() AND p.deleted_at IS NULL
+        ORDER BY p.available_since DESC LIMIT 1)
+    UNION ALL
+    (SELECT p.available_since FROM products p WHERE p.tenant_id = $1 AND p.available_since > now() AND p.deleted_at IS NULL
+        ORDER BY p.available_since LIMIT 1)
 ) AS moment
 """
 
@@ -71,11 +75,11 @@ class CatalogueVersions:
         asked_at = monotonic()
         asking = _CachedVersion("", expires_at=0.0)
         self._versions.keep(store, asking)
-        row = await database.fetchrow(_READ, store)
+        row = await database.fetchrow(READ, store)
         assert row is not None
         # No replica answers under this version with what came before it.
         set_least_position(store, row["position"])
-        version = f"{row['changes']}.{row['passed']}"
+        version = f"{row['changes']}.{row['passed'] or 0}"
         if self._versions.find(store) is asking:
             seconds = MAX_AGE_SECONDS if row["seconds"] is None else min(MAX_AGE_SECONDS, row["seconds"])
             self._versions.keep(store, _CachedVersion(version, asked_at + seconds))

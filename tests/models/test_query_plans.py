@@ -21,6 +21,7 @@ from aiohttp import web
 
 from kernel.scope import active_scope
 from kernel.settings import Settings
+from models.connection import catalog_versions
 from models.connection import database as db
 from models.connection.binding import Plans
 from models.reading.queries import Sort
@@ -393,6 +394,17 @@ async def test_a_search_for_a_rare_word_reads_only_what_it_finds(
     scans = [node for node in _nodes(plan) if node.get("Relation Name") == "search_entries"]
     assert scans, _format_plan(plan)
     assert all("product_id" in node.get("Index Cond", "") for node in scans), _format_plan(plan)
+
+
+async def test_the_version_of_a_catalogue_costs_no_more_with_many_dates_of_products(sample: SampleStore) -> None:
+    pages = []
+    for _ in range(2):
+        plan = await _executed_plan(sample, Plans.REUSED, catalog_versions.READ, [sample.store.id])
+        assert not [node for node in _nodes(plan) if node.get("Relation Name") in BIG and node["Actual Rows"] > 1], plan
+        pages.append(_pages(plan))
+        moment = "now() + (id % 1000 - 900) * interval '1 hour'"
+        await sample.execute(f"update products set available_since = {moment} where id % 10 = 0")
+    assert pages[1] <= pages[0] + 2 * _PAGES_PER_KEY, pages
 
 
 async def _check(sample: SampleStore, captured: list[tuple[str, Sequence[Any]]]) -> None:
