@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from domain.jobs import JOBS, SEND_MAILS
+from domain.jobs import ADDED_BY_WORKERS, JOBS
 from domain.webhooks.claims import BUSY
 from models.connection import database
 
@@ -57,7 +57,7 @@ async def read_backlog() -> Backlog:
     """Return the present backlog."""
     async with database.cross_store_connection() as connection:
         row = await connection.fetchrow(_SQL)
-        jobs = await connection.fetch(_JOBS, [*(job.name for job in JOBS), SEND_MAILS])
+        jobs = await connection.fetch(_JOBS, [*(job.name for job in JOBS), *ADDED_BY_WORKERS])
     assert row is not None
     return Backlog(
         {kind: row[kind] for kind in ("events", "deliveries", "mails", "media", "avif")},

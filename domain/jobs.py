@@ -348,6 +348,9 @@ JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))
 """All jobs but that of mails, with the default periods of retention."""
 
 SEND_MAILS = "send_mails"
+DELETE_MOVED_STORES = "delete_moved_stores"
+ADDED_BY_WORKERS = (SEND_MAILS, DELETE_MOVED_STORES)
+"""The names of the jobs that workers add to `JOBS`: they need a mail server, or the owner of the database."""
 
 
 def jobs_with_retention(days: Mapping[str, int]) -> tuple[Job, ...]:

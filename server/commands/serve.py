@@ -82,7 +82,7 @@ class _ServeSession:
             return
         if not settings.is_production:
             await self._ensure_demo_stores(settings, location)
-        async with store_metrics_server(settings), _running(*_workers(settings)):
+        async with store_metrics_server(settings), _running(*_workers(settings, location)):
             yield
 
     async def _ensure_demo_stores(self, settings: Settings, location: DatabaseLocation) -> None:
@@ -142,7 +142,9 @@ async def _running(
         await asyncio.gather(*tasks)
 
 
-def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker, MediaWorker, AvifWorker]:
+def _workers(
+    settings: Settings, location: DatabaseLocation
+) -> tuple[JobWorker, WebhookWorker, BulkWorker, MediaWorker, AvifWorker]:
     from domain.bulk.operations import MUTATION, QUERY
     from resolvers import bulk_mutations, bulk_queries
     from resolvers.webhook_queries import run_query
@@ -153,7 +155,7 @@ def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker, 
     from server.workers.webhooks import WebhookWorker
 
     bulk = BulkWorker({QUERY: bulk_queries.run, MUTATION: bulk_mutations.run})
-    return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk, MediaWorker(), AvifWorker()
+    return JobWorker(_jobs(settings, location)), WebhookWorker(run_query), bulk, MediaWorker(), AvifWorker()
 
 
 async def _check_storage(settings: Settings) -> None:
@@ -167,12 +169,13 @@ async def _check_storage(settings: Settings) -> None:
         logging.event("files can't be stored", level="error", reason=result.text)
 
 
-def _jobs(settings: Settings) -> list[Job]:
+def _jobs(settings: Settings, location: DatabaseLocation) -> list[Job]:
     """Return the jobs of a worker, including email when SMTP_URL is set."""
     from domain.jobs import jobs_with_retention, mail_job
+    from server.operations.moved_stores import deletion_job
     from server.workers.smtp import MailServer
 
-    jobs = list(jobs_with_retention(settings.retention_days))
+    jobs = [*jobs_with_retention(settings.retention_days), deletion_job(location.owner_url)]
     if settings.smtp_url is None:
         return jobs
     return [*jobs, mail_job(MailServer.from_url(settings.smtp_url).send)]
@@ -223,7 +226,7 @@ async def _work(settings: Settings) -> None:
         configure_domain(settings)
         await _check_storage(settings)
         logging.event("worker started", env=settings.env)
-        async with _running(*_workers(settings)) as tasks:
+        async with _running(*_workers(settings, context.location)) as tasks:
             # A worker task ends by itself only on an unexpected error.
             stopped = asyncio.create_task(stop.wait())
             with measured_pauses():

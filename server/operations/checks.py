@@ -17,7 +17,7 @@ import auth
 from auth import signing_keys
 from auth.secrets import DecryptionError, decrypt
 from auth.store_resolution import build_store
-from domain.jobs import JOBS
+from domain.jobs import DELETE_MOVED_STORES, JOBS
 from domain.payments.sandbox.gateway import NAME as SANDBOX
 from domain.reencryption import current_key_id, survey_values
 from domain.storage import open_storage
@@ -418,7 +418,7 @@ async def _check_jobs() -> CheckResult:
     async with database.cross_store_connection() as platform:
         rows = await platform.fetch(
             "select name, error, clock_timestamp() - due_at as late from job_runs where name = any($1::text[]) order by name",
-            [job.name for job in JOBS],
+            [*(job.name for job in JOBS), DELETE_MOVED_STORES],
         )
     failing = [f"{row['name']} ({row['error']})" for row in rows if row["error"]]
     late = [row["name"] for row in rows if row["late"] > OVERDUE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from asyncpg import Record
@@ -64,6 +64,11 @@ _BY_REFERENCE = (
     _WITH_HOSTS + " where t.id = $1 or t.public_id = $2 or t.id = (select store_id from store_hosts where host = $3)"
 )
 
+_LEFT = (
+    _WITH_HOSTS + " where t.status = 'S' and t.is_read_only and t.move->>'state' = 'left'"
+    " and (t.move->>'at')::timestamptz <= clock_timestamp() - $1::interval order by t.id"
+)
+
 _BY_HOST = "select h.host, t.* from store_hosts h join tenants t on t.id = h.store_id where h.host = any($1::text[])"
 
 
@@ -71,6 +76,12 @@ async def list_stores() -> list[StoreWithHosts]:
     """List all stores, oldest first."""
     async with database.cross_store_connection() as platform:
         return [_with_hosts(row) for row in await platform.fetch(_WITH_HOSTS + " order by t.id")]
+
+
+async def list_left_stores(age: timedelta) -> list[StoreWithHosts]:
+    """List the copies of stores that have moved to another database at least this long ago."""
+    async with database.cross_store_connection() as platform:
+        return [_with_hosts(row) for row in await platform.fetch(_LEFT, age)]
 
 
 async def stores_by_host(hosts: Sequence[str]) -> dict[str, Store]:

@@ -76,8 +76,16 @@ class MoveResult:
 async def lock_move(source: Side, target: Side, public_id: UUID) -> None:
     """Keep other moves of the store away while the connections are open; raises ArchiveError."""
     for side in (source, target):
-        if not await side.connection.fetchval(_LOCK, str(public_id)):
-            raise ArchiveError("the store is being moved, or both URLs lead to the same database")
+        if not await try_lock(side.connection, public_id):
+            raise ArchiveError(
+                "the store is being moved, what a move left is being deleted, or both URLs lead to the same database"
+            )
+
+
+async def try_lock(connection: asyncpg.Connection, public_id: UUID) -> bool:
+    """Keep moves of the store away while the connection is open; return False when another one does."""
+    locked: bool = await connection.fetchval(_LOCK, str(public_id))
+    return locked
 
 
 class StoreMove:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
@@ -19,16 +22,21 @@ import pytest
 from domain.media.addresses import media_key
 from domain.media.contents import object_headers
 from domain.media.option_files import DownloadableFile, option_file_key
-from domain.storage import open_storage
+from domain.storage import Storage, open_storage
 from domain.webhooks.fan_out import fan_out_events
 from kernel.errors import RuleViolation
+from kernel.ids import uuid7
 from models.connection import database as db
+from server.operations import store_admin
 from server.operations.archives import ArchiveError
 from server.operations.media_contents import StoredContent
+from server.operations.moved_stores import deletion_job
 from server.operations.store_admin import set_status
 from server.operations.store_copy import Side
-from server.operations.store_move import MoveResult, StoreMove, lock_move
+from server.operations.store_move import MoveResult, StoreMove, lock_move, try_lock
 from server.operations.store_transfer import connect_owner
+from tests.harness.files import used_storage
+from tests.harness.s3_server import S3Server, s3_url
 from tests.harness.sample_store import SampleStore
 from tests.server.command_line import SECRET, Vitrine
 from tests.server.test_store_transfer import rows_of
@@ -44,11 +52,12 @@ class Killed(Exception):
 
 @dataclass(frozen=True)
 class Databases:
-    """The two databases as their owner, and the folder of files of the other one."""
+    """The two databases as their owner, and the folder of files here, and the other storage."""
 
     here: str
     there: str
     folder: Path
+    storage: str
 
 
 def superuser(url: str) -> str:
@@ -60,14 +69,14 @@ async def databases(database_url: str, migrated_database_url: str, tmp_path: Pat
     connection = await asyncpg.connect(superuser(migrated_database_url))
     await connection.execute("GRANT SET ON PARAMETER session_replication_role TO vitrine_owner")
     await connection.close()
-    return Databases(database_url, migrated_database_url, tmp_path)
+    return Databases(database_url, migrated_database_url, tmp_path, (tmp_path / "there").as_uri())
 
 
 @asynccontextmanager
 async def sides(databases: Databases, public_id: UUID) -> AsyncIterator[tuple[Side, Side]]:
     async with connect_owner(databases.here) as first, connect_owner(databases.there) as second:
         here = Side(first, databases.here, open_storage((databases.folder / "here").as_uri()))
-        there = Side(second, databases.there, open_storage((databases.folder / "there").as_uri()))
+        there = Side(second, databases.there, open_storage(databases.storage))
         for side in (here, there):
             await side.read(public_id)
         yield here, there
@@ -367,6 +376,95 @@ async def test_files_keep_their_headers_and_missing_ones_are_reported(
         private.key: DownloadableFile("b.html", "text/html").headers(),
     }
     assert (result.files, result.missing) == (2, (missing.key,))
+
+
+CONTENTS = {"media": b"<svg xmlns='http://www.w3.org/2000/svg'/>", "file": b"a drawing for the engraving"}
+
+
+async def stored_files(sample: SampleStore, files: Storage) -> dict[str, bytes]:
+    """Store a picture and a shopper's file, with their rows; return their contents by key."""
+    store, digests = sample.store, {name: hashlib.sha256(data).hexdigest() for name, data in CONTENTS.items()}
+    await sample.execute(
+        "insert into media_files (tenant_id, public_id, sha256, mime_type, file_name, bytes, status)"
+        " values ($1, gen_random_uuid(), $2, 'image/svg+xml', 'a.svg', 1, 'ready')", store.id, digests["media"],
+    )  # fmt: skip
+    option = await sample.value(
+        "insert into options (tenant_id, public_id, name) values ($1, gen_random_uuid(), 'Arte') returning id", store.id
+    )
+    cart = await sample.value(
+        "insert into carts (tenant_id, public_id, expires_at) values ($1, gen_random_uuid(), now() + interval '1 day') returning id",
+        store.id,
+    )
+    file_id = uuid7()
+    await sample.execute(
+        "insert into option_files (tenant_id, public_id, file_id, option_id, cart_id, file_name, mime_type, bytes, sha256)"
+        " values ($1, gen_random_uuid(), $2, $3, $4, 'arte.txt', 'text/plain', 1, $5)",
+        store.id, file_id, option, cart, digests["file"],
+    )  # fmt: skip
+    contents = {
+        media_key(store.public_id, digests["media"]): CONTENTS["media"],
+        option_file_key(store.public_id, file_id): CONTENTS["file"],
+    }
+    for key, data in contents.items():
+        await files.put(key, data)
+    return contents
+
+
+@pytest.mark.parametrize("kind", ["folder", "s3"])
+async def test_the_contents_of_files_arrive_in_the_other_storage_and_come_back(
+    sample: SampleStore, databases: Databases, s3: S3Server, kind: str
+):
+    storage = s3_url(s3) if kind == "s3" else databases.storage
+    databases = replace(databases, storage=storage)
+    contents = await stored_files(sample, open_storage((databases.folder / "here").as_uri()))
+    result = await move(databases, sample)
+    assert (result.files, result.missing) == (2, ())
+    assert {key: await open_storage(storage).read(key) for key in contents} == contents
+    shutil.rmtree(databases.folder / "here")
+    await move(databases, sample, undo=True)
+    here = open_storage((databases.folder / "here").as_uri())
+    assert {key: await here.read(key) for key in contents} == contents
+
+
+LEFT_AT = "update tenants set move = move || jsonb_build_object('at', now() - $2::interval) where id = $1"
+
+
+async def test_what_a_move_left_is_deleted_after_a_day_with_its_files(sample: SampleStore, databases: Databases):
+    public_id, here = sample.store.public_id, (databases.folder / "here").as_uri()
+    job = deletion_job(databases.here)
+    with used_storage(here) as files:
+        contents = await stored_files(sample, files)
+        await move(databases, sample)
+        rows = await rows_of(databases.there, public_id)
+        await written(databases.here, public_id, LEFT_AT, timedelta(hours=23))
+        await job.work(lambda: True)
+        assert await state(databases.here, public_id) == ("S", True, "left")
+        await written(databases.here, public_id, LEFT_AT, timedelta(hours=25))
+        async with connect_owner(databases.here) as undoing:
+            assert await try_lock(undoing, public_id)
+            assert (await job.work(lambda: True)).error == ""
+            assert await state(databases.here, public_id) == ("S", True, "left")
+        await job.work(lambda: True)
+        assert [await files.read(key) for key in contents] == [None, None]
+    assert await state(databases.here, public_id) is None
+    assert await state(databases.there, public_id) == ("A", False, "arrived")
+    assert await rows_of(databases.there, public_id) == rows
+    assert [await open_storage(databases.storage).read(key) for key in contents] == [*contents.values()]
+
+
+async def test_a_store_that_moves_back_while_the_job_waits_is_not_deleted(
+    sample: SampleStore, databases: Databases, monkeypatch: pytest.MonkeyPatch
+):
+    public_id = sample.store.public_id
+    await move(databases, sample)
+    await written(databases.here, public_id, LEFT_AT, timedelta(hours=25))
+    left = await store_admin.list_left_stores(timedelta(days=1))
+    await move(databases, sample, undo=True)
+    lists = AsyncMock(side_effect=[left, await store_admin.list_left_stores(timedelta(days=1))])
+    monkeypatch.setattr("server.operations.moved_stores.list_left_stores", lists)
+    await deletion_job(databases.here).work(lambda: True)
+    assert lists.await_count == 2
+    assert await state(databases.here, public_id) == ("A", False, "arrived")
 
 
 async def test_a_file_that_is_uploaded_meanwhile_needs_another_storage(
