@@ -1,11 +1,12 @@
-"""Simulate a year of a busy shop, 10,000 orders a day, and report its size and speed; `--scale 0.1` for a tenth of its orders.
+"""Simulate a year of a busy shop among others, and report its size and speed.
 
-    .venv/bin/python -m bench.a_year --scale 1 --sample 1000 --keep
+    .venv/bin/python -m bench.a_year --orders 200000 --stores 1000 --keep
 
 1. A sample of orders is placed, paid and completed by the domain functions, at the pace of the shop: what an order leaves behind in each
    table, how many updates needed no index entries (HOT), and how fast reads and orders are in a young shop.
 2. SQL repeats the sample until the year is full (`bench.multiply`): tables that retention limits contain the last of their period only.
-3. The same reads and orders again, the size of each table, and what retention takes for the next week.
+3. The same reads and orders again, every list of GraphQL (`bench.every_list`), the size of each table, and what retention takes for the
+   next week.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import asyncpg
 
 from auth.configuration import configure
 from auth.store_resolution import build_store
-from bench import launchers, load, machine
-from bench.database import BenchDatabase, Size, create_database, running_postgres
+from bench import every_list, launchers, load, machine
+from bench.database import BenchDatabase, Size, add_stores, create_database, running_postgres
 from bench.multiply import Copies, SampleOfWork
 from bench.requests import RequestData, http, public_id
 from domain import event_feed, retention
@@ -38,10 +39,10 @@ from kernel.retention import DEFAULT_DAYS
 from kernel.scope import SYSTEM, Scope, Store, active_scope
 from models.connection import database
 
-ORDERS_PER_YEAR = 3_650_000
 YEAR = timedelta(days=365)
 WEEK = timedelta(days=7)
 _PRODUCTS, _USERS = 2_000, 5_000
+_OTHER_STORE = {"products": 100, "users": 20, "orders": 20}
 _START = datetime(2025, 1, 6, tzinfo=UTC)
 _REPEATS = 40
 _TASKS = 4
@@ -69,20 +70,23 @@ class Speed:
 def main() -> None:
     """Run all parts and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=0.1, help="the part of a year's 3,650,000 orders (0.1)")
+    parser.add_argument(
+        "--orders", type=int, default=200_000, help="the orders of the year (200000); a busy shop has 3650000"
+    )
+    parser.add_argument("--stores", type=int, default=1_000, help="the number of stores in the database (1000)")
     parser.add_argument("--sample", type=int, default=1_000, help="the number of orders placed by the domain (1000)")
     parser.add_argument("--keep", action="store_true", help="write the report to bench/results")
     arguments = parser.parse_args()
     configure(launchers.SECRET.encode())
     with running_postgres() as (server, log):
         created = asyncio.run(create_database(server, log, "bench_year", Size(1, _PRODUCTS, _USERS, 1)))
-        shop = Shop(created, max(1, round(ORDERS_PER_YEAR * arguments.scale / arguments.sample)), arguments.sample)
-        text = shop.simulate()
+        shop = Shop(created, max(1, round(arguments.orders / arguments.sample)), arguments.sample)
+        text = shop.simulate(other_stores=arguments.stores - 1)
     if arguments.keep:
         about = machine.description()
         path = _RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{about['commit'].removesuffix('+changes')}-a-year.md"
         heading = [
-            f"# A year of a busy shop, scale {arguments.scale:g}",
+            f"# A year of a shop with {arguments.orders:,} orders among {arguments.stores:,} stores",
             "",
             *(f"* {name}: {value}" for name, value in about.items()),
         ]
@@ -98,7 +102,7 @@ class Shop:
         self._copies = Copies(copies - 1, YEAR / copies)
         self._lines: list[str] = []
 
-    def simulate(self) -> str:
+    def simulate(self, *, other_stores: int) -> str:
         """Run everything; return the report in Markdown."""
         empty = asyncio.run(self._sizes())
         first = self._time_orders(_START - self._copies.apart)
@@ -108,8 +112,11 @@ class Shop:
         sizes = asyncio.run(self._sizes())
         orders = self._sample * (self._copies.count + 1)
         self._add(_size_table(sizes, empty, orders))
+        if other_stores:
+            asyncio.run(add_stores(self._filled, 2, Size(other_stores + 1, **_OTHER_STORE)))
         later = Speed(_reads(self._filled, orders), self._time_orders(_START + YEAR))
         self._add(_speed_table(young, later, self._sample, orders))
+        self._add(self._read_lists())
         asyncio.run(self._retain())
         return "\n".join(self._lines)
 
@@ -150,6 +157,13 @@ class Shop:
             f"{sum(inserted.values()):,} rows of {inserted.get('orders', 0) + self._sample:,} orders written by SQL in"
             f" {time.monotonic() - started_at:.0f} s\n"
         )
+
+    def _read_lists(self) -> str:
+        before = asyncio.run(every_list.whole_reads(self._filled.superuser_url))
+        with launchers.vitrine(self._filled) as server:
+            timings = every_list.read_lists(server, RequestData(self._filled.size))
+        # The server's connections have ended, and so counted what they read.
+        return every_list.report(timings, before, asyncio.run(every_list.whole_reads(self._filled.superuser_url)))
 
     async def _process(self, orders: int, since: datetime, apart: timedelta, *, tasks: int) -> list[float]:
         """Place, pay and ship orders; return the seconds of each."""
@@ -210,7 +224,7 @@ async def _connected(filled: BenchDatabase) -> AsyncIterator[Store]:
     await database.connect(database.DatabaseSettings(filled.owner_url))
     try:
         async with database.cross_store_connection() as platform:
-            row = await platform.fetchrow("select * from tenants")
+            row = await platform.fetchrow("select * from tenants where id = 1")
         assert row is not None
         yield build_store(row)
     finally:

@@ -106,17 +106,29 @@ async def create_database(server: EmbeddedServer, log: Path, name: str, size: Si
     return database
 
 
-async def _fill(connection: asyncpg.Connection, size: Size) -> None:
-    numbers = (1, size.stores, size.products, size.users, size.orders)
+async def add_stores(database: BenchDatabase, first: int, size: Size) -> None:
+    """Fill a database with stores of another size, from the number `first` to that of `size`."""
+    connection = await asyncpg.connect(database.superuser_url)
+    try:
+        await _fill(connection, size, first)
+    finally:
+        await connection.close()
+
+
+async def _fill(connection: asyncpg.Connection, size: Size, first: int = 1) -> None:
+    numbers = (first, size.stores, size.products, size.users, size.orders)
     for statement in _statements():
         await connection.execute(_with_numbers(statement, numbers))
     await connection.execute("select setval(pg_get_serial_sequence('tenants', 'id'), (select max(id) from tenants))")
-    await connection.execute("update users set password_hash = $1", await hash_password(PASSWORD))
+    await connection.execute(
+        "update users set password_hash = $1 where tenant_id >= $2", await hash_password(PASSWORD), first
+    )
     await connection.execute(
         "insert into api_keys (tenant_id, public_id, user_id, key_hash, hint, name)"
-        " select id, $1, owner_id, $2, 'ator', 'bench' from tenants",
+        " select id, $1, owner_id, $2, 'ator', 'bench' from tenants where id >= $3",
         uuid7(),
         token_hash(API_KEY),
+        first,
     )
     await connection.execute("vacuum analyze")
     await connection.execute("checkpoint")
