@@ -34,7 +34,7 @@ from domain.payments.gateway import (
 )
 from domain.payments.gateways import GatewayMethod, gateway_methods, gateway_of_method
 from domain.payments.options import first_of_each_kind
-from domain.payments.orders import find_order, lock_payable, reopen
+from domain.payments.orders import find_order, reject_unpayable, reopen
 from domain.payments.progress import creation_hash, reject_in_progress
 from domain.payments.requests import PaymentInput, build_request
 from domain.payments.split import divide_payment
@@ -119,7 +119,7 @@ async def _begin(scope: Scope, system: Scope, order_id: int, input: PaymentInput
         locked = await lock_order(system, order_id)
         if key is not None and (created := await fetchrow(_CREATED, scope.store.id, key)) is not None:
             return await _resume(system, created)
-        locked = await lock_payable(system, order_id)
+        reject_unpayable(locked)
         if (pending := await fetchval(_LIVE, scope.store.id, order_id)) is not None:
             raise _HasPending(pending)
         method = _choose(locked, await gateway_methods(system, locked.payment_method_id), input.kind)
@@ -149,11 +149,15 @@ def _choose(locked: LockedOrder, methods: Sequence[GatewayMethod], kind: Payment
 
 async def _prepare_order(scope: Scope, system: Scope, locked: LockedOrder, method: GatewayMethod) -> LockedOrder:
     """Open an order again that was declined, and give it the payment method, at that method's prices; return it as it is then."""
+    if locked.status in EDITABLE and locked.payment_method_id == method.id:
+        return locked
     if locked.status not in EDITABLE:
         await reopen(scope, locked, method.hold_minutes)
     if locked.payment_method_id != method.id:
         await update_order(system, locked.id, {"payment_method": method.id})
-    return await lock_payable(system, locked.id)
+    locked = await lock_order(system, locked.id)
+    reject_unpayable(locked)
+    return locked
 
 
 async def _insert(

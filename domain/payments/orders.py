@@ -11,7 +11,7 @@ from domain.event_feed import FeedEvent
 from domain.event_types import PAYMENT_EVENTS
 from domain.order_access import is_order_token, order_filter
 from domain.orders.lifecycle import apply_transition
-from domain.orders.locked import LockedOrder, lock_order
+from domain.orders.locked import LockedOrder
 from domain.orders.transitions import BACKORDERED, DECLINED, FAILED, OPEN
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import Reference, parse_reference, parse_uuid, split_reference
@@ -91,9 +91,8 @@ async def may_open(scope: Scope, payment: Reference, token: str | None) -> bool:
     return is_own or (token is not None and is_order_token(scope, order["public_id"], token))
 
 
-async def lock_payable(scope: Scope, order_id: int) -> LockedOrder:
-    """Lock an order that needs a payment; raises Conflict `order_paid`, and RuleViolation `order_not_payable` for its status."""
-    locked = await lock_order(scope, order_id)
+def reject_unpayable(locked: LockedOrder) -> None:
+    """Raise Conflict `order_paid` for an order that needs no payment, and RuleViolation `order_not_payable` for its status."""
     if locked.paid_cents - locked.refunded_cents >= locked.total_cents:
         raise Conflict("the order is paid", reason="order_paid")
     if locked.status not in PAYABLE:
@@ -101,7 +100,6 @@ async def lock_payable(scope: Scope, order_id: int) -> LockedOrder:
             f"an order in status {locked.status} can't be paid; expected {', '.join(PAYABLE)}",
             reason="order_not_payable",
         )
-    return locked
 
 
 async def reopen(scope: Scope, locked: LockedOrder, hold_minutes: int) -> None:
