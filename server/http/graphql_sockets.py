@@ -127,8 +127,9 @@ class _Connection:
         handler = handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             raise _Closed(BAD_REQUEST, "Invalid message received")
-        # A refused operation is an error of its own, and the end of one costs nothing.
-        if kind != "subscribe" and not (kind == "complete" and self._is_running(message)):
+        # An operation counts when it runs, and the end of one costs nothing.
+        runs = kind == "subscribe" and len(self._operations) < MAX_OPERATIONS
+        if not runs and not (kind == "complete" and self._is_running(message)):
             try:
                 await self._count_address()
             except RateLimited as error:

@@ -453,6 +453,20 @@ async def test_a_ping_with_the_id_of_an_operation_counts_as_well(serve_applicati
         assert await socket.closed() == 1013
 
 
+async def test_operations_beyond_those_of_a_connection_count_for_the_client_address(
+    serve_application, new_app, monkeypatch
+):
+    monkeypatch.setattr(graphql_sockets, "MAX_OPERATIONS", 1)
+    http = await serve_application(Settings(ip_rate=5, failed_auth_rate=0))
+    app = replace(await new_app("read_orders"), http=http)
+    async with connect(app) as socket:  # the request, its first message and one operation are three
+        for number in range(6):
+            await socket.subscribe(str(number), EVENTS)
+        refused = [await outcome(socket) for _ in range(2)]
+        assert refused == ["RATE_LIMITED"] * 2
+        assert await socket.closed() == 1013
+
+
 async def test_operations_are_concurrent_requests_of_the_client_address_until_their_stream_begins(
     serve_application, new_app, store
 ):
