@@ -11,6 +11,7 @@ import random
 from collections.abc import Collection, Sequence
 from statistics import quantiles
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 import orjson
@@ -24,7 +25,7 @@ FAMILY = "hostile"
 MAX_SHOPPER_SECONDS = 1.0
 """The p99 of shoppers' answers while no fault is under way."""
 _MIN_SAMPLES = 50
-_FORMS, _ANONYMOUS, _DOCUMENTS, _INTROSPECTIONS, _SOCKET = (f"192.0.2.{number}" for number in range(1, 6))
+_FORMS, _ANONYMOUS, _DOCUMENTS, _INTROSPECTIONS, _SOCKET, _FILTERS = (f"192.0.2.{number}" for number in range(1, 7))
 _AT_ONCE = 12
 _SECONDS = 40.0
 _SHORT_DOCUMENTS = 200
@@ -52,6 +53,15 @@ async def send_documents(client: Client, store: Store) -> None:
     # As many as fill the hostile address's share of the cache soon: what is bounded and fills late looks like growing memory.
     short = [f"{{ a{next(_numbers) % _SHORT_DOCUMENTS}: store {{ id }} }}" for _ in range(_AT_ONCE)]
     await _documents(client, store, short, _DOCUMENTS, (200, *_REFUSED), store.key)
+
+
+async def send_filters(client: Client, store: Store) -> None:
+    """List products of unknown vendors with the public key: of as many as a filter takes, and of far more."""
+    query = "query ($ids: [ID!]) { products(limit: 1000, filter: {vendor_id: $ids}) { id } }"
+    for count in (1_000, 24_900):
+        bodies = [{"query": query, "variables": {"ids": [str(uuid4()) for _ in range(count)]}} for _ in range(_AT_ONCE)]
+        headers = {"Content-Type": "application/json", "X-Forwarded-For": _FILTERS, **store.key}
+        await _at_once(client, store, "/graphql", [orjson.dumps(body) for body in bodies], headers, (200, *_REFUSED))
 
 
 async def send_introspections(client: Client, store: Store) -> None:
@@ -109,7 +119,7 @@ async def _at_once(
     await asyncio.sleep(random.uniform(0.5, 1.5))
 
 
-ACTIONS = (send_forms, send_anonymous_documents, send_documents, send_introspections, flood_socket)
+ACTIONS = (send_forms, send_anonymous_documents, send_documents, send_filters, send_introspections, flood_socket)
 
 
 # --- What shoppers got -----------------------------------------------------------------------------------------------------
