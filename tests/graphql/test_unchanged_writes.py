@@ -177,3 +177,47 @@ async def test_an_update_with_the_present_values_writes_nothing(
             assert result[name] == record, case
         assert changed_tables(before, await row_versions(records.scope.store)) == [], (case, body)
     assert refused == {}
+
+
+SETTERS = {
+    "address_set_default": ('id: "{address}", type: SHIPPING', "customer", "id"),
+    "media_update": ('id: "{media_file}", alt: "Vista de cima"', "admin", "id"),
+    "order_limit_set": (
+        'input: {{user_id: "{customer}", vendor_id: "{vendor}", limit_cents: 700}}',
+        "admin",
+        "limit_cents",
+    ),
+    "order_set_fiscal_data": ('id: "{order}", input: {{nota_fiscal: "123"}}', "admin", "id"),
+    "order_set_status": ('id: "{order}", status: "P"', "admin", "id"),
+    "product_required_products_set": ('id: "{product}", product_ids: ["{draft}"]', "admin", "id"),
+    "usergroup_membership_set": ('user_id: "{customer}", usergroup_id: "{usergroup}", status: ACTIVE', "admin", "id"),
+    "user_set_privileges": ('id: "{admin}", privileges: ["view_orders"]', "admin", "id"),
+    "warehouse_area_update": (
+        'warehouse_id: "{warehouse}", area_id: "{warehouse_area}", input: {{area_name: "Recife", states: ["PE"]}}',
+        "admin",
+        "area_name",
+    ),
+    "wishlist_add": ('product_ids: ["{product}"]', "customer", "id"),
+}
+
+
+@pytest.mark.parametrize("name", SETTERS)
+async def test_what_is_set_again_is_not_written(
+    name: str, own_records: StoreRecords, execute_query: ExecuteQuery
+) -> None:
+    records = own_records
+    passed, caller, selection = SETTERS[name]
+    scope = records.callers[caller]
+    ids = dict(records.ids)
+    if "{address}" in passed:
+        ids["address"] = await _address(execute_query, scope, records)
+    if "{order}" in passed and caller == "admin":
+        ids["order"] = await _order(execute_query, scope, records)
+    arguments = passed.format(**ids)
+    text = f"mutation {{ {name}({arguments}) {{ {selection} }} }}"
+    answers = [await answer(execute_query, scope, text)]
+    before = await row_versions(records.scope.store)
+    answers.append(await answer(execute_query, scope, text))
+    assert isinstance(answers[0], dict), answers
+    assert answers[1] == answers[0]
+    assert changed_tables(before, await row_versions(records.scope.store)) == []
