@@ -10,7 +10,7 @@ from domain.media.images import set_image
 from domain.records import Change, RecordType
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, code_in, integer, name_text, text
+from kernel.fields import InputField, code_in, flag, integer, name_text, text
 from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchval
@@ -29,6 +29,7 @@ PAGE_FIELDS: Mapping[str, InputField] = {
     "page_title": _TITLE,
     "position": InputField("position", integer(), code="position_invalid"),
     "status": InputField("status", code_in(PAGE_STATUSES), code="status_invalid"),
+    "hidden": InputField("hidden", flag),
     "slug": InputField("slug", slug_text, code="slug_invalid"),
 }
 

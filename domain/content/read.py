@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.filters import exact, exact_second, ids, optional_references, sorts, statuses, substring
 from domain.visibility import published
 from kernel.product_fields import SEO_FIELDS
-from models.reading.queries import Condition, Entity, EntityFilter, has_any_id
+from models.reading.queries import Condition, Entity, EntityFilter, any_of, flag, has_any_id
 
 _VISIBLE = published(("view_content",), "read_content")
 
@@ -45,9 +45,12 @@ LANGUAGE_VARIABLES = Entity(
     sorts=sorts("name", ("lang_code", "language"), "id"),
 )
 
+STATUS_OR_HIDDEN = "CASE WHEN t.status = 'A' AND t.hidden THEN 'H' ELSE t.status END"
+"""The status of a page as CS-Cart has it: `H` for one that is hidden."""
 PAGES = Entity(
     table="pages",
     visible=_VISIBLE,
+    listed=published(("view_content",), "read_content", "t.status = 'A' AND NOT t.hidden"),
     filters={
         "id": ids("pages"),
         "status": statuses(),
@@ -57,6 +60,10 @@ PAGES = Entity(
             "pages", "direct child of any of these pages; 0 means at the top level", column="t.parent_id"
         ),
         "search": substring("title or of the text", "t.name", "t.description"),
+        "hidden": EntityFilter("boolean", flag("t.hidden"), "left out of lists"),
+        "status_or_hidden": EntityFilter(
+            "text", any_of(STATUS_OR_HIDDEN, "text"), "any of these", many=True, internal=True
+        ),
         **exact("text", name="exact title", slug="exact slug"),
         **exact("text", "link", "description", *SEO_FIELDS, internal=True),
         **exact("big_int", "position", internal=True),

@@ -26,7 +26,7 @@ class LanguageVariable(Timestamped, table="language_variables"):
 
 
 class Page(SoftDeletable, table="pages"):
-    """A content page. `type` is `T` text, `L` link, `F` form, `B` blog; `status` is `A` or `D`."""
+    """A content page. `type` is `T` text, `L` link, `F` form, `B` blog; `status` is `A` or `D`; lists leave `hidden` ones out."""
 
     parent = fields.ForeignKeyField("models.Page", null=True, related_name="children")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="pages")
@@ -41,6 +41,7 @@ class Page(SoftDeletable, table="pages"):
     page_title = fields.TextField(generated=True)  # seo_title
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
+    hidden = fields.BooleanField(default=False)
     lang_code = fields.TextField()
     image_url = fields.TextField(default="")
     image_alt = fields.TextField(default="")

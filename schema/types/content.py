@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from domain.content.blocks import BLOCK_FIELDS
-from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
+from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES, STATUS_OR_HIDDEN
 from kernel.product_fields import SEO_FIELDS
 from models.reading.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.fields import column, entity_type, legacy_number, referenced, relation
+from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.descriptions import description_text
@@ -51,6 +51,10 @@ class PageObject:
     seo_title: str = column(description="The title for search engines.", deprecated="Use `page_title`.")
     position: int = column(description="The sort position among sibling pages.")
     status: SwitchStatus = column(description="The status code.")
+    hidden: bool = column(
+        description="Whether lists for shoppers leave it out; they open it by its ID or slug while it is active."
+    )
+    status_or_hidden: str = computed(STATUS_OR_HIDDEN, "The status, or `H` of a hidden page.", internal=True)
     lang_code: str = column(description="The language code.")
     parent_id: ID | None = column(referenced("pages", "parent_id"), "The parent page.")
     parent: PageObject | None = relation(ToOne("parent_id"), "The parent page; null for a page at the top level.")
@@ -93,7 +97,7 @@ class LanguageVariableInput:
     lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
 
 
-_PAGE_FIELDS = "name slug type link description seo_title position status"
+_PAGE_FIELDS = "name slug type link description seo_title position status hidden"
 
 
 @input_type

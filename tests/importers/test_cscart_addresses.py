@@ -24,7 +24,7 @@ def named_shop(**changes: Any) -> PickyShop:
     answers["pages"] = {"pages": [
         {"page_id": "50", "page": "About us", "seo_name": "about", "status": "A", "parent_id": "0", "description": ""},
         {"page_id": "51", "page": "Team", "seo_name": "our_team.html", "status": "A", "parent_id": "50", "description": ""},
-        {"page_id": "52", "page": "Team", "seo_name": "our_team.html", "status": "A", "parent_id": "0", "description": ""},
+        {"page_id": "52", "page": "Team", "seo_name": "our_team.html", "status": "H", "parent_id": "0", "description": ""},
     ]}  # fmt: skip
     return PickyShop(answers | changes)
 
@@ -49,6 +49,8 @@ async def test_names_are_kept_as_slugs_and_the_paths_of_the_shop_lead_to_them(ne
     pages = await slugs(store, "pages")
     assert (pages[50], pages[51]) == ("about", "our_team.html")
     assert pages[52] == "our_team.html-2", "the name is another page's"
+    hidden = await rows(store, "SELECT id, status FROM pages WHERE tenant_id = $1 AND hidden", store.id)
+    assert [tuple(row) for row in hidden] == [(52, "A")], "a hidden page stays one"
     product = "/produto/pants-28.html"
     paths = (
         "/pants-28.html",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES, CodeTable
+from kernel.json_schema import enum, nullable
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import is_cscart
 from rest_facade.legacy.resource import (
+    IN_CSCART,
     LANG_CODE,
     LANGUAGE,
     SEARCH,
@@ -22,6 +26,42 @@ from rest_facade.legacy.resource import (
 _SWITCH_STATUS = types.code(SWITCH_STATUSES)
 # CS-Cart's hidden languages are those of which only administrators see the texts, which disabled ones are here.
 _LANGUAGE_STATUS = CodeTable("status", {**SWITCH_STATUSES.labels, "D": (*SWITCH_STATUSES.labels["D"], "h", "hidden")})
+
+_HIDDEN = "H"
+_PAGE_CODE = replace(
+    types.code(CodeTable("status", {**PAGE_STATUSES.labels, _HIDDEN: ("hidden",)})),
+    schema=enum((*PAGE_STATUSES.codes, _HIDDEN)),
+    body_schema=nullable(enum((*PAGE_STATUSES.codes, _HIDDEN))),
+)
+
+
+def _parse_page_code(value: Any, label: str) -> str:
+    assert _PAGE_CODE.parse is not None
+    code: str = _PAGE_CODE.parse(value, label)
+    return code
+
+
+def _parse_page_status(value: Any, label: str) -> str:
+    """Parse the status of a page; a hidden one is active."""
+    code = _parse_page_code(value, label)
+    return "A" if code == _HIDDEN else code
+
+
+# The other dialect doesn't know hidden pages.
+_PAGE_STATUS = RecordField(
+    "status",
+    replace(types.code(PAGE_STATUSES), render=lambda code: "A" if code == _HIDDEN else code, schema=_PAGE_CODE.schema),
+    "status",
+    "status_or_hidden",
+    source="status_or_hidden",
+    cscart_type=replace(_PAGE_CODE, parse=_parse_page_status, render=str),
+)
+_IS_PAGE_HIDDEN = RecordField(
+    "status",
+    replace(_PAGE_CODE, parse=lambda value, label: _parse_page_code(value, label) == _HIDDEN),
+    "hidden",
+    permission=IN_CSCART,
+)
 
 LANGUAGE_VARIABLES = Resource(
     path="langvars",
@@ -80,11 +120,13 @@ PAGES = Resource(
         *same_names(types.TEXT, "link", "description", "meta_keywords", "meta_description", "page_title"),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("position", types.INTEGER, "position", "position"),
-        RecordField("status", types.code(PAGE_STATUSES), "status", "status"),
+        _PAGE_STATUS,
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         LANG_CODE,
         RecordField("company_id", types.ID, "vendor_id", "vendor_id"),
     ),
+    input_fields=(_IS_PAGE_HIDDEN,),
+    permissions={IN_CSCART: is_cscart},
     required=("page",),
     message_terms={"parent": "parent_id", "vendor": "company_id"},
     filters=(SEARCH, LANGUAGE, split_ids("item_ids", "id")),

@@ -85,12 +85,13 @@ PAGE = ImportKind("page", ImportTable(Page, without=IMAGE_COLUMNS), former_addre
 
 
 def convert_page(context: Context, record: Record) -> Rows:
-    """Convert a content page; a hidden one is disabled, since hidden pages don't exist here."""
+    """Convert a content page."""
     values = {
         "name": text(record, "page"),
         "type": text(record, "page_type", "T"),
         "position": position(record),
-        "status": "A" if text(record, "status", "A") == "A" else "D",
+        "status": "A" if text(record, "status", "A") in ("A", "H") else "D",
+        "hidden": text(record, "status") == "H",
         "slug": text(record, "seo_name"),
         **{name: text(record, name) for name in ("link", "description", *SEO_FIELDS)},
     }
