@@ -51,6 +51,11 @@ class Store:
     is_read_only: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def has_cscart_dialect(self) -> bool:
+        """Return whether its legacy API speaks the dialect `cscart`; the setting is stored under its former name."""
+        return self.settings.get("legacy_lists") == "cscart"
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:
