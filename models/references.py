@@ -136,5 +136,11 @@ async def find_ids(scope: Scope, reference_type: ReferenceType, references: Iter
     return {reference: ids[key] for reference, key in parsed.items() if key is not None and key in ids}
 
 
+async def find_public_ids(scope: Scope, type_: ReferenceType, numbers: Iterable[int]) -> dict[int, UUID]:
+    """Return the public ids of records by their internal ones, deleted records included."""
+    sql = f"SELECT id, public_id FROM {type_.table} WHERE tenant_id = $1 AND id = ANY($2::bigint[])"  # a constant of this module
+    return {row["id"]: row["public_id"] for row in await fetch(sql, scope.store.id, list(numbers))}
+
+
 def _display(reference: object) -> str:
     return str(reference) if isinstance(reference, int | UUID) else repr_value(reference)

@@ -172,13 +172,16 @@ def _declared_type(owner: str, name: str, member: GraphQLInputField) -> Any:
     return public.fields.get(name, member).type if isinstance(public, GraphQLInputObjectType) else member.type
 
 
-def _input(type_: Any, owner: str = "", field: str = "") -> Schema:
+def _input(type_: Any, owners: tuple[str, ...] = (), field: str = "") -> Schema:
+    """Describe an input; `owners` are the types around it, the nearest last."""
     named_type = get_named_type(type_)
     if not isinstance(named_type, GraphQLInputObjectType):
-        return _wrapped(type_, _leaf(named_type, owner, field))
+        return _wrapped(type_, _leaf(named_type, owners[-1] if owners else "", field))
+    if named_type.name in owners:
+        return _wrapped(type_, dict(FREE_OBJECT))
     properties = {
         name: _described(
-            _input(_declared_type(named_type.name, name, member), named_type.name, name), member.description
+            _input(_declared_type(named_type.name, name, member), (*owners, named_type.name), name), member.description
         )
         for name, member in named_type.fields.items()
         if get_named_type(member.type).name != "Upload"  # no part of a JSON body

@@ -11,9 +11,10 @@ from auth.access import Access
 from domain.marketplace import sales
 from domain.orders import deletion, fiscal, lifecycle
 from domain.purchase import edit, placement
+from domain.purchase.preview import preview_order
 from kernel.scope import Scope
 from models.reading import row_reads
-from models.reading.queries import by_id
+from models.reading.queries import Row, by_id
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     LINE_FIELD_NAMES,
@@ -24,14 +25,17 @@ from resolvers.mutation_helpers import (
     rename_line_fields,
     unless_changed,
 )
+from resolvers.results import linked
 from schema.enums import SalesPeriod
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, OrderStatus
 from schema.selection import requested_shape
+from schema.types.order_preview import OrderPreviewObject
 from schema.types.orders import READ_SALES, FiscalDataInput, OrderInput, OrderObject, SalesSummaryObject
 
 _WRITE = Access(privileges=("manage_orders",), app_scope="write_orders")
+_PREVIEW = Access(privileges=("view_orders",), app_scope="read_orders")
 _WRITE_OR_VENDOR = Access(
     privileges=("manage_orders",),
     app_scope="write_orders",
@@ -66,6 +70,21 @@ def _origin(scope: Scope) -> str:
     return {"legacy": "legacy", "apps": "app", "storefront": "storefront"}.get(
         scope.family, "app" if scope.actor.app_id is not None else "admin"
     )
+
+
+@strawberry.type
+class OrderPreviewQueries:
+    """The trial of an order."""
+
+    @root_field(_PREVIEW)
+    async def order_preview(self, info: Info, input: OrderInput) -> OrderPreviewObject:
+        """Return what an order would cost now, with the promotions that apply. Nothing is written; customer and shipping method may be left
+        out, and stock isn't looked at. Otherwise it is refused as by `order_create`.
+        """
+        with rename_error_fields(_ALL_FIELD_NAMES):
+            preview = await preview_order(info.context.scope, _to_domain_fields(input))
+        lines, discounts = linked(info, preview["lines"], "lines"), linked(info, preview["discounts"], "discounts")
+        return Row({**preview, "lines": lines, "discounts": discounts})  # type: ignore[return-value]
 
 
 @strawberry.type
@@ -158,6 +177,6 @@ class OrderSubscriptions:
         return await row_reads.fetch_first(scope, requested_shape(info), by_id(event.subject_id))  # type: ignore[return-value]
 
 
-QUERIES = (build_entity_queries(OrderObject), SalesQueries)
+QUERIES = (build_entity_queries(OrderObject), SalesQueries, OrderPreviewQueries)
 SUBSCRIPTIONS = (OrderSubscriptions,)
 MUTATIONS = (OrderMutations,)

@@ -21,6 +21,7 @@ from graphql import (
 from strawberry.types.scalar import ScalarDefinition
 
 from domain.media.addresses import SIZES
+from domain.promotions.typed_terms import CONDITION_KINDS
 from kernel import codes
 from kernel.text import InvalidValue, repr_value
 
@@ -106,6 +107,18 @@ def _parse_role(value: Any) -> str:
 _ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
 _ROLE_NAMES = {code: name for name, code in _ROLES.items()}
 _ROLE_DESCRIPTIONS = {"admin": "An administrator.", "vendor": "A user of a vendor.", "customer": "A customer."}
+_OPERATORS = {
+    "eq": "Equal to it.",
+    "neq": "Not equal to it.",
+    "in": "One of them.",
+    "nin": "None of them.",
+    "cont": "Contains it.",
+    "ncont": "Doesn't contain it.",
+    "gte": "At least it.",
+    "gt": "More than it.",
+    "lte": "At most it.",
+    "lt": "Less than it.",
+}
 _REVIEWS = codes.CodeTable("status", {"A": ("active", "approved"), "D": ("disabled",), "P": ("pending",)})
 _TRACKING = codes.CodeTable("tracking", {"B": ("tracked",), "D": ("not_tracked",)})
 
@@ -161,6 +174,11 @@ NotificationStatus = NewType("NotificationStatus", str)
 AppMode = NewType("AppMode", str)
 TextDirection = NewType("TextDirection", str)
 PromotionZone = NewType("PromotionZone", str)
+PromotionConditionKind = NewType("PromotionConditionKind", str)
+PromotionOperator = NewType("PromotionOperator", str)
+PromotionMatch = NewType("PromotionMatch", str)
+PromotionBonusKind = NewType("PromotionBonusKind", str)
+PromotionDiscountMode = NewType("PromotionDiscountMode", str)
 SettingType = NewType("SettingType", str)
 MediaStatus = NewType("MediaStatus", str)
 ImageSize = NewType("ImageSize", str)
@@ -382,6 +400,33 @@ ENUMS: dict[object, ScalarDefinition] = {
         "What a promotion applies to.",
         cart="A whole order.",
         catalog="The price of each product.",
+    ),
+    PromotionConditionKind: _words(
+        "PromotionConditionKind",
+        "What a condition compares (docs/promotions.md#conditions), and the member of its value.",
+        **{kind: f"Takes `{each.value}`." for kind, each in CONDITION_KINDS.items()},
+    ),
+    PromotionOperator: _words("PromotionOperator", "How a condition compares.", **_OPERATORS),
+    PromotionMatch: _words(
+        "PromotionMatch", "How many conditions of a group are needed.", all="All of them.", any="At least one."
+    ),
+    PromotionBonusKind: _words(
+        "PromotionBonusKind",
+        "What a promotion gives.",
+        order_discount="A discount on what remains of the order.",
+        product_discount="A discount on products.",
+        free_shipping="Free shipping.",
+        free_products="Products at price 0.",
+        give_points="Reward points.",
+        give_coupon="A coupon of another promotion.",
+    ),
+    PromotionDiscountMode: _words(
+        "PromotionDiscountMode",
+        "How a discount is applied.",
+        by_percent="Less this share.",
+        to_percent="To this share.",
+        by_cents="Less this amount; on products, per unit.",
+        to_cents="To this amount; on products, per unit.",
     ),
     SettingType: _words(
         "SettingType",

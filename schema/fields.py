@@ -41,7 +41,7 @@ SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
 INTERNAL = "vitrine.internal"
 SECRET = "vitrine.secret"
-LIST_SIZE = "vitrine.list_size"
+LIST_SIZE, DEFAULT_LIST_SIZE = "vitrine.list_size", 10
 """The metadata key of the number of entries that a list usually has, or has at most, for the cost of a document."""
 TEXT_INTERNALLY = "vitrine.text_internally"
 REQUIRED = "vitrine.required"
@@ -225,13 +225,16 @@ def calculated(
     guard: Access | None = None,
     *,
     internal: bool = False,
+    list_size: int = DEFAULT_LIST_SIZE,
 ) -> Any:
-    """Declare a field that Python calculates for all rows of a list at once: a text of a text, or an object.
+    """Declare a field that Python calculates for all rows of a list at once: a text of a text, an object, or a list of objects.
 
     `calculate` returns a text for each value, or `Row`s of plain values and further `Row`s, without resolvers of their own. An
     object must be nullable: in place of it there may be a `DomainError`.
     """
-    declared = _field(CalculatedSource(sql, calculate, guard), description, guard, internal)
+    declared = _field(
+        CalculatedSource(sql, calculate, guard), description, guard, internal, None, **{LIST_SIZE: list_size}
+    )
     declared.arguments = list(arguments)
     return declared
 
@@ -250,27 +253,24 @@ def embedded(description: str) -> Any:
 
 
 def output_field(
-    description: str, *, internal: bool = False, deprecated: str | None = None, list_size: int | None = None
+    description: str, *, internal: bool = False, deprecated: str | None = None, list_size: int = DEFAULT_LIST_SIZE
 ) -> Any:
     """Declare a field of a result, resolved from a mapping or an attribute; `deprecated` says what replaces it.
 
-    `list_size` is what a list counts as in the cost of a document, where that isn't 10.
+    `list_size` is what a list counts as in the cost of a document.
     """
-    metadata: dict[str, Any] = {INTERNAL: internal}
-    if list_size is not None:
-        metadata[LIST_SIZE] = list_size
+    metadata = {INTERNAL: internal, LIST_SIZE: list_size}
     return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
 def _field(
-    source: FieldSource, description: str, access: Access | None, internal: bool, deprecated: str | None = None
+    source: FieldSource, text: str, access: Access | None, internal: bool, deprecated: str | None = None, **more: Any
 ) -> Any:
+    metadata: dict[str, Any] = {SOURCE: source, INTERNAL: internal, **more}
     if access is not None:
-        description = f"{description} Visible to {_describe(access)}."
-    metadata: dict[str, Any] = {SOURCE: source, INTERNAL: internal}
-    if access is not None:
+        text = f"{text} Visible to {_describe(access)}."
         metadata[ACCESS] = access
-    return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
+    return strawberry.field(description=text, metadata=metadata, deprecation_reason=deprecated)
 
 
 def _key_fields(key: str) -> dict[str, tuple[Any, Any]]:

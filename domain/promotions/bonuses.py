@@ -36,6 +36,8 @@ _CSCART_MODES: Mapping[str, str] = {
     "by_fixed": "by_cents",
     "to_fixed": "to_cents",
 }
+DISCOUNT_MODES: Mapping[str, str] = {mode: name for name, mode in _CSCART_MODES.items()}
+"""CS-Cart's name of each mode of a discount."""
 _AMOUNT_KEYS = ("value", "discount_value", "discount", "amount")
 _TYPES: Mapping[str, str] = {
     "percent": "by_percent",
@@ -220,5 +222,7 @@ _BONUSES: Mapping[str, Callable[[str, object, PendingReferences], Gift | None]] 
     "give_points": _give_points,
     "give_coupon": _give_coupon,
 }
+GIFTS = tuple(name for name in _BONUSES if not name.startswith("discount_on_"))
+"""The kinds of bonuses; the others are CS-Cart's names of `product_discount`."""
 EXTENDED_GIFTS = frozenset({"give_points", "give_coupon"})
 """The gifts that versions before 0.3 don't know (`domain.promotions.promotions`)."""

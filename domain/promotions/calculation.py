@@ -7,9 +7,10 @@ together they never exceed the subtotal. A promotion with `stop` whose condition
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from domain.promotions.conditions import CATALOG, mentions_coupon, tests_of
 from domain.promotions.rules import Rule, RuleContext, RuleLine, evaluate
@@ -69,7 +70,7 @@ class Reward:
     subtotal, `line_discounts` its parts on single lines. `free_shipping`: the selected method is free; `free_shipping_methods`: which
     ones would be (None: all). `promotions` are those that gave something, `coupon_accepted`: one of them needed the coupon.
     `points` are the reward points that the order earns, `coupons` the promotions of which it gives a coupon. `issued_coupon`: the
-    coupon was generated for one customer.
+    coupon was generated for one customer. `amounts` are the discounts by promotion, those on unit prices included.
     """
 
     discount_cents: int = 0
@@ -83,6 +84,14 @@ class Reward:
     points: int = 0
     coupons: tuple[int, ...] = ()
     issued_coupon: str = ""
+    amounts: Mapping[int, int] = field(default_factory=dict)
+
+
+class Reduction(NamedTuple):
+    """A promotion that lowers the price of a unit, and by how much."""
+
+    promotion: ActivePromotion
+    cents: int
 
 
 @dataclass(slots=True)
@@ -96,9 +105,14 @@ class _RewardTotals:
     coupons: list[int] = field(default_factory=list)
 
     @property
+    def discount(self) -> int:
+        """Return the discounts on the subtotal so far."""
+        return sum(self.line_discounts) + self.order_discount
+
+    @property
     def remaining(self) -> int:
         """Return what remains of the subtotal."""
-        return sum(line.total_cents for line in self.lines) - sum(self.line_discounts) - self.order_discount
+        return sum(line.total_cents for line in self.lines) - self.discount
 
 
 def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext) -> Reward:
@@ -106,7 +120,11 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
     ordered = in_order(promotions)
     lowered = _lowered_lines(ordered, context)
     lines = [line for line, _ in lowered]
-    applied = list({promotion.id: promotion for _, reductions in lowered for promotion in reductions}.values())
+    applied = list({each.promotion.id: each.promotion for _, reductions in lowered for each in reductions}.values())
+    amounts: Counter[int] = Counter()
+    for line, reductions in lowered:
+        for each in reductions:
+            amounts[each.promotion.id] += each.cents * line.quantity
     totals = _RewardTotals(list(lines), [0] * len(lines))
     if applied:
         context = replace(context, lines=lines)
@@ -122,13 +140,15 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
     effective: set[int] = set()
     for on_lines in (True, False):
         for promotion in due:
+            before = totals.discount
             for gift in promotion.gifts:
                 if (gift["gift"] == "product_discount") is on_lines and _apply(gift, promotion, totals, context):
                     effective.add(promotion.id)
+            amounts[promotion.id] += totals.discount - before
     applied += [promotion for promotion in due if promotion.id in effective]
     methods = None if totals.methods is None else frozenset(totals.methods)
     return Reward(
-        discount_cents=sum(totals.line_discounts) + totals.order_discount,
+        discount_cents=totals.discount,
         line_discounts=tuple(totals.line_discounts),
         free_shipping=methods is None or context.shipping_method_id in methods,
         free_products=tuple(totals.free_products),
@@ -139,6 +159,7 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
         points=totals.points,
         coupons=tuple(dict.fromkeys(totals.coupons)),
         issued_coupon=context.coupon if any(promotion.is_issued for promotion in applied) else "",
+        amounts={number: cents for number, cents in amounts.items() if cents},
     )
 
 
@@ -146,7 +167,8 @@ def lowered_lines(
     promotions: Iterable[ActivePromotion], context: RuleContext
 ) -> list[tuple[RuleLine, Sequence[ActivePromotion]]]:
     """Return the lines at their prices after catalogue promotions, each with the promotions that lowered its price."""
-    return _lowered_lines(in_order(promotions), context)
+    lowered = _lowered_lines(in_order(promotions), context)
+    return [(line, [each.promotion for each in reductions]) for line, reductions in lowered]
 
 
 def in_order(promotions: Iterable[ActivePromotion]) -> list[ActivePromotion]:
@@ -156,7 +178,7 @@ def in_order(promotions: Iterable[ActivePromotion]) -> list[ActivePromotion]:
 
 def _lowered_lines(
     ordered: Sequence[ActivePromotion], context: RuleContext
-) -> list[tuple[RuleLine, Sequence[ActivePromotion]]]:
+) -> list[tuple[RuleLine, Sequence[Reduction]]]:
     usable = [promotion for promotion in ordered if promotion.zone == CATALOG and _is_usable(promotion, context)]
     return [(line, ()) if line.price_agreed else _lowered(usable, context, line) for line in context.lines]
 
@@ -176,8 +198,8 @@ def _is_usable(promotion: ActivePromotion, context: RuleContext) -> bool:
 
 def _lowered(
     promotions: Sequence[ActivePromotion], context: RuleContext, line: RuleLine
-) -> tuple[RuleLine, Sequence[ActivePromotion]]:
-    """Return the line at its price after catalogue promotions, and those that lowered it."""
+) -> tuple[RuleLine, Sequence[Reduction]]:
+    """Return the line at its price after catalogue promotions, and what they lowered it by."""
     # Conditions see the price before any of them.
     due = [promotion for promotion in promotions if evaluate(promotion.rule, context, promotion.id, line)]
     reductions = []
@@ -187,7 +209,7 @@ def _lowered(
             if _applies_to(gift, line):
                 price -= _discount_cents(gift, price)
         if price != line.price_cents:
-            reductions.append(promotion)
+            reductions.append(Reduction(promotion, line.price_cents - price))
             line = line._replace(price_cents=price)
     return line, reductions
 

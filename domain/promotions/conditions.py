@@ -58,6 +58,11 @@ class ConditionType:
     reference_type: ReferenceType | None = None
     zones: tuple[str, ...] = (CART,)
 
+    @property
+    def member(self) -> str:
+        """Return the name of its value where it is typed (`typed_terms`)."""
+        return _MEMBERS.get(self.read, TEXTS)
+
 
 def _products(value: object) -> list[dict[str, Any]]:
     products = []
@@ -89,6 +94,18 @@ def _ceps(value: object) -> list[str]:
     if None in ceps:
         raise InvalidValue(f"is {repr_value(value)}; expected CEPs of eight digits")
     return [cep for cep in ceps if cep is not None]
+
+
+TEXTS = "texts"
+# What the parser of a value makes of it, where that isn't texts.
+_MEMBERS: Mapping[Callable[[object], Any], str] = {
+    amount_cents: "cents",
+    whole_number: "number",
+    kilograms: "grams",
+    flag: "flag",
+    values_of: "ids",
+    _products: "products",
+}
 
 
 def _money(test: str, zones: tuple[str, ...] = (CART,)) -> ConditionType:
@@ -177,23 +194,39 @@ def parse_conditions(values: object, zone: str, pending: PendingReferences) -> R
         return ALWAYS
     if not isinstance(values, Mapping):
         raise InvalidValue(f"is {repr_value(values)}; expected an object")
-    parser = _Parser(zone, pending)
-    return parser.parse_set(values, 1) if _is_set(values) else parser.parse_plain(values)
+    rule: Rule = ConditionParser(zone, pending).parse(values)
+    return rule
 
 
 def _is_set(values: Mapping[str, Any]) -> bool:
     return "set" in values or "conditions" in values
 
 
-class _Parser:
-    """Parse one promotion's conditions, counting them."""
+class ConditionParser:
+    """Parse one promotion's conditions, counting them, into a rule; a subclass may build something else of what is parsed."""
 
     def __init__(self, zone: str, pending: PendingReferences) -> None:
         self._zone = zone
         self._pending = pending
         self._count = 0
 
-    def parse_plain(self, values: Mapping[str, Any]) -> Rule:
+    def parse(self, values: Mapping[str, Any]) -> Any:
+        """Parse conditions in either form."""
+        return self._parse_set(values, 1) if _is_set(values) else self._parse_plain(values)
+
+    def build_set(self, set_type: str, holds: bool, members: list[Any]) -> Any:
+        """Build a set of conditions."""
+        return {"set": set_type, "holds": holds, "of": members}
+
+    def build_test(self, name: str, operator: str, parsed: Any, value: object) -> Any:
+        """Build a condition of a value, in parsed form and as it was written."""
+        return {"test": CONDITION_TYPES[name].test, "op": operator, "value": parsed}
+
+    def build_feature(self, condition: FeatureCondition) -> Any:
+        """Build a condition of a feature, whose value is completed once the feature is known."""
+        return {"test": "feature", "op": condition.operator, "value": condition.value}
+
+    def _parse_plain(self, values: Mapping[str, Any]) -> Any:
         """Parse an object whose conditions must all be met."""
         of = []
         for name, value in values.items():
@@ -207,9 +240,9 @@ class _Parser:
                 operator = explicit if isinstance(explicit, str) and explicit else operator
                 value = value["value"]
             of.append(self._test(name, condition_name, operator, value, read))
-        return {"set": "all", "holds": True, "of": of}
+        return self.build_set("all", True, of)
 
-    def parse_set(self, values: Mapping[str, Any], depth: int) -> Rule:
+    def _parse_set(self, values: Mapping[str, Any], depth: int) -> Any:
         """Parse a CS-Cart set."""
         if depth > MAX_DEPTH:
             raise InvalidValue(f"are nested deeper than {MAX_DEPTH} sets")
@@ -221,13 +254,13 @@ class _Parser:
         if not isinstance(members, Mapping | list):
             raise InvalidValue(f"hold {repr_value(members)}; expected an object of conditions")
         of = [self._member(member, depth) for member in values_of(members)]
-        return {"set": set_type, "holds": holds, "of": of}
+        return self.build_set(set_type, holds, of)
 
-    def _member(self, values: object, depth: int) -> Rule:
+    def _member(self, values: object, depth: int) -> Any:
         if not isinstance(values, Mapping):
             raise InvalidValue(f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}")
         if _is_set(values):
-            return self.parse_set(values, depth + 1)
+            return self._parse_set(values, depth + 1)
         name, operator = values.get("condition"), values.get("operator") or ""
         if not isinstance(name, str) or not isinstance(operator, str):
             raise InvalidValue(f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}")
@@ -240,7 +273,7 @@ class _Parser:
         if self._count > MAX_CONDITIONS:
             raise InvalidValue(f"are more than {MAX_CONDITIONS}")
 
-    def _feature(self, label: str, value: object) -> Rule:
+    def _feature(self, label: str, value: object) -> Any:
         """Parse `{feature_id, operator?, value}`, in CS-Cart's form `{condition_element, operator, value}`."""
         self._count_one()
         if not isinstance(value, Mapping):
@@ -257,9 +290,9 @@ class _Parser:
             raise InvalidValue(f"hold {label} without a value")
         condition = FeatureCondition(self._pending.add(FEATURE, [feature], label), operator, texts)
         self._pending.features.append(condition)
-        return {"test": "feature", "op": operator, "value": condition.value}
+        return self.build_feature(condition)
 
-    def _test(self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None) -> Rule:
+    def _test(self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None) -> Any:
         self._count_one()
         condition = CONDITION_TYPES.get(name)
         if condition is None:
@@ -279,7 +312,7 @@ class _Parser:
             raise InvalidValue(f"hold {label} without a value")
         if condition.reference_type is not None:
             parsed = self._pending.add(condition.reference_type, parsed, label)
-        return {"test": condition.test, "op": operator, "value": parsed}
+        return self.build_test(name, operator, parsed, value)
 
 
 def required_tests(rule: Rule) -> list[Rule]:

@@ -12,7 +12,7 @@ from kernel.ids import PublicId, parse_reference
 from kernel.money import parse_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
-from models.references import ReferenceType, resolve_all
+from models.references import ReferenceType, find_public_ids, resolve_all
 
 MAX_VALUES = 1_000
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
@@ -124,11 +124,23 @@ class PendingReferences:
         for type_, reference in self.references():
             by_type.setdefault(type_, []).append(reference)
         for type_, references in by_type.items():
-            ids = await resolve_all(scope, type_, references, field=field)
-            for pending_type, values in self._pending:
-                if pending_type is type_:
-                    values[:] = [_with_reference(value, ids[_reference(value)]) for value in values]
+            self._replace(type_, await resolve_all(scope, type_, references, field=field))
         await resolve_features(scope, self.features, name=field)
+
+    async def show(self, scope: Scope) -> None:
+        """Replace the references by the IDs that are shown, those of deleted records included; a missing record keeps its reference."""
+        by_type: dict[ReferenceType, set[Any]] = {}
+        for type_, reference in self.references():
+            by_type.setdefault(type_, set()).add(reference)
+        for type_, references in by_type.items():
+            numbers = {each: number for each in references if isinstance(number := parse_reference(each), int)}
+            ids = await find_public_ids(scope, type_, numbers.values()) if numbers else {}
+            self._replace(type_, {each: str(ids.get(numbers.get(each, 0), each)) for each in references})
+
+    def _replace(self, type_: ReferenceType, ids: Mapping[Any, Any]) -> None:
+        for pending_type, values in self._pending:
+            if pending_type is type_:
+                values[:] = [_with_reference(value, ids[_reference(value)]) for value in values]
 
 
 def _reference(value: Any) -> Any:

@@ -135,7 +135,7 @@ async def place_order(
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
     _check_draft(scope, draft, has_lines=bool(loaded or draft.lines))
     with active_scope(scope):
-        purchase = loaded.purchase if loaded is not None else await _load_purchase(scope, draft)
+        purchase = loaded.purchase if loaded is not None else await load_purchase(scope, draft)
         references, lines = purchase.references, purchase.lines
         _check_customer(scope, references)
         await _reject_other_vendors(scope, draft, lines)
@@ -241,7 +241,8 @@ async def _reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence
             raise ValidationFailed(f"product '{line.offer.id}' is not of the vendor", field="product", code="not_found")
 
 
-async def _load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
+async def load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
+    """Load what a draft refers to, with its lines at current prices."""
     draft = await with_default_addresses(scope, draft)
     references = await load_references(
         scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method

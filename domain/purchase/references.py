@@ -165,13 +165,17 @@ async def load_references(
     )
 
 
-def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequence[PricedLine]) -> None:
-    """Reject disabled methods, products without a shipping method, one that a vendor doesn't offer, and weights outside its limits."""
+def reject_unavailable(
+    scope: Scope, references: OrderReferences, lines: Sequence[PricedLine], *, needs_method: bool = True
+) -> None:
+    """Reject disabled methods, products without a shipping method where it `needs_method`, one that a vendor doesn't offer, and weights
+    outside its limits.
+    """
     if references.payment_method is not None and not references.payment_method.available:
         raise RuleViolation("the payment method is not available", reason="payment_unavailable")
     shipping = references.shipping_method
     if shipping is None:
-        if needs_shipping(lines):
+        if needs_method and needs_shipping(lines):
             raise _shipping_required(scope)
         return
     if shipping.is_quoted:

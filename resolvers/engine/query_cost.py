@@ -28,10 +28,8 @@ from resolvers.engine.scanner import (
     ScannedSelections,
     SizeArgument,
 )
-from schema.fields import LIST_SIZE, RelationSource, entity_of, field_source, strawberry_field
+from schema.fields import DEFAULT_LIST_SIZE, LIST_SIZE, RelationSource, entity_of, field_source, strawberry_field
 from schema.pagination import DEFAULT_PAGE_SIZE, node_type
-
-DEFAULT_LIST_SIZE = 10
 
 _Composite: TypeAlias = GraphQLObjectType | GraphQLInterfaceType | GraphQLUnionType
 

@@ -1,4 +1,4 @@
-"""Define destinations, taxes, promotions, and the methods of payment and shipping."""
+"""Define destinations, taxes, and the methods of payment and shipping."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from domain.orders.read import (
     ORDER_TAXES,
 )
 from domain.payments.read import PAYMENT_METHODS
-from domain.promotions.promotions import PROMOTION_FIELDS
-from domain.promotions.read import PROMOTIONS
 from domain.shipping.read import SHIPPING_METHODS, SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.reading.queries import ToMany, ToOne, many_to_many
 from schema.enums import (
     PaymentKind,
-    PromotionZone,
     RateCalculation,
     RateSource,
     SwitchStatus,
@@ -126,37 +123,6 @@ class OrderTaxObject:
     tax_id: ID | None = column(referenced("taxes", "tax_id"), "The tax.")
     tax: TaxObject | None = relation(ToOne("tax_id"), "The tax in its current state.")
     tax_number: BigInt = column("coalesce(t.tax_id, 0)", "The legacy numeric ID of the tax, or 0.", internal=True)
-
-
-@entity_type(PROMOTIONS, "Promotion", key="promotion_id")
-class PromotionObject:
-    """A promotion: discounts or gifts under conditions."""
-
-    name: str = column(description="The name.")
-    description: str = column(description="The description.")
-    zone: PromotionZone = column(description="What the promotion applies to.")
-    conditions: JSON = column(description="The conditions (see docs/promotions.md).")
-    bonuses: JSON = column(description="The bonuses (see docs/promotions.md).")
-    coupon_code: str = column(description="The required coupon code, case-insensitive; empty if none.")
-    usage_limit: BigInt = column(description="The maximum number of orders that may use the promotion; 0 for no limit.")
-    used: BigInt = column(description="The number of orders that use the promotion.")
-    from_at: DateTime | None = column(description="When the promotion starts.")
-    to_at: DateTime | None = column(description="When the promotion ends.")
-    priority: int = column(description="The priority; lower values are applied first.")
-    stop: bool = column(description="Whether later promotions of the same zone are skipped once this one applies.")
-    status: SwitchStatus = column(description="The status code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
-    from_unix: BigInt = computed(
-        "coalesce(floor(extract(epoch from t.from_at))::bigint, 0)",
-        "When the promotion starts, in Unix seconds; 0 if not set.",
-        internal=True,
-    )
-    to_unix: BigInt = computed(
-        "coalesce(floor(extract(epoch from t.to_at))::bigint, 0)",
-        "When the promotion ends, in Unix seconds; 0 if not set.",
-        internal=True,
-    )
 
 
 @entity_type(PAYMENT_METHODS, "PaymentMethod", key="payment_id", times="created_at updated_at")
@@ -358,12 +324,3 @@ class TaxInput:
     priority: int | None = optional_field("The priority; lower values are applied first.")
     status: SwitchStatus | None = optional_field("The status code.")
     rates: list[TaxRateInput] | None = optional_field("All rates by destination.")
-
-
-@input_type
-@optional_copies(PromotionObject, PROMOTION_FIELDS)
-class PromotionInput:
-    """A promotion. `name` is required on creation."""
-
-    zone: PromotionZone | None = optional_field("What it applies to.", text_internally=True)
-    coupon_code: str | None = optional_field("The coupon code required.")

@@ -8,7 +8,7 @@ from models.reading.queries import ToOne
 from schema.enums import PointEntryKind
 from schema.fields import column, computed, entity_type, referenced, relation
 from schema.scalars import ID, DateTime
-from schema.types.pricing import PromotionObject
+from schema.types.promotions import PromotionObject
 from schema.types.references import Order, User
 
 

@@ -43,6 +43,19 @@ RENAMED = {
     "ProductInput.tax_ids": "taxes.id",
     "ProductUpsertInput.category_ids": "categories.id",
     "ProductUpsertInput.tax_ids": "taxes.id",
+    **{
+        f"PromotionBonusInput.{name}": path
+        for name, path in {
+            "order_discount": "discount.value",
+            "product_discount": "discount.value",
+            "free_shipping": "shipping_method_ids",
+            "free_products": "products.product_id",
+            "give_points": "points",
+            "give_coupon": "promotion_id",
+        }.items()
+    },
+    "PromotionConditionInput.group": "conditions",
+    "PromotionConditionInput.test": "kind",
     "ReviewInput.customer_id": "user_id",
     "ShipmentInput.order_status": "order.status",
     "ShippingMethodInput.tax_ids": "taxes.id",
