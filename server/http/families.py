@@ -77,7 +77,7 @@ FAMILIES: tuple[RouteFamily, ...] = (
     RouteFamily("/api", "legacy", legacy.ERROR_FORMAT),
     RouteFamily("/dev/payments", "plain", _PAGE_ERRORS, Credential.NONE),
     RouteFamily("/health", "plain", current.ERROR_FORMAT, Credential.NONE, is_rate_limited=False),
-    PLAIN,  # /.well-known, /docs, /assets and unknown paths
+    PLAIN,  # /.well-known, /assets, /media and unknown paths
 )
 
 
