@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 
+# `IS TRUE` keeps PostgreSQL from a join, which compares each product with each unlisted one while its statistics are older than an import.
 _NOT_UNLISTED = (
-    "NOT EXISTS (SELECT 1 FROM unlisted_products u WHERE u.tenant_id = t.tenant_id AND u.product_id = t.id{})"
+    "(NOT EXISTS (SELECT 1 FROM unlisted_products u WHERE u.tenant_id = t.tenant_id AND u.product_id = t.id{})) IS TRUE"
 )
 _NOT_DISABLED = _NOT_UNLISTED.format(" AND u.is_disabled")
 

@@ -23,7 +23,8 @@ _OF_PRODUCT = (
     " AND p.deleted_at IS NULL AND "
 )
 _OF_OWN = _OF_PRODUCT + "p.vendor_id = {company})"
-_OF_SHOWN = f"{_OF_PRODUCT}{of_row(OPEN, 'p')})"
+# `OFFSET 0` keeps PostgreSQL from a join, which reads all products for each row while its statistics are older than an import.
+_OF_SHOWN = f"{_OF_PRODUCT}{of_row(OPEN, 'p')} OFFSET 0)"
 # A vendor's own options, and the shared ones linked to its products.
 _VENDORS_OPTIONS = (
     "t.vendor_id = {company} OR EXISTS (SELECT 1 FROM product_options po JOIN products p ON p.tenant_id = po.tenant_id"
@@ -31,7 +32,8 @@ _VENDORS_OPTIONS = (
 )
 _SHOWN_OPTIONS = (
     "t.status = 'A' AND EXISTS (SELECT 1 FROM product_options po JOIN products p ON p.tenant_id = po.tenant_id"
-    f" AND p.id = po.product_id WHERE po.tenant_id = t.tenant_id AND po.option_id = t.id AND p.deleted_at IS NULL AND {of_row(OPEN, 'p')})"
+    " AND p.id = po.product_id WHERE po.tenant_id = t.tenant_id AND po.option_id = t.id AND p.deleted_at IS NULL"
+    f" AND {of_row(OPEN, 'p')} OFFSET 0)"
 )
 _STAFF = ("view_catalog", "view_products")
 

@@ -6,7 +6,7 @@ PostgreSQL plans for the statistics of the last ANALYZE, by default minutes old.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -28,6 +28,10 @@ from tests.harness.store_sizes import ORDERS, PRODUCTS, USERS, analyze, fill_lik
 _FIRST_STORE = 3_000_000
 # Each row of the store a few times, as by a loop over products that finds the category of each.
 MAX_ROWS_READ = 5 * (PRODUCTS + ORDERS + USERS)
+
+_TAG_ALL = """
+INSERT INTO product_tags (public_id, product_id, tag) SELECT gen_random_uuid(), id, 'tag' || id % 800 FROM products WHERE deleted_at IS NULL
+"""
 
 _captured: list[tuple[str, Sequence[Any], Plans]] = []
 
@@ -56,6 +60,7 @@ async def sample(
         if request.param == "of few rows":
             await analyze(url)
         await fill_like_olist(url, sample)
+        await sample.execute(_TAG_ALL)
         yield sample
 
 
@@ -83,18 +88,58 @@ LISTS = [
     ("users", "order_page(per_page: 1000, filter: {customer_id: $ids}) { total items { id } }"),
 ]
 
+OF_SHOPPERS = [(table, text) for table, text in LISTS if "order" not in text]
+TEXTS = [
+    ("products", "sku", "products(limit: 1000, filter: {sku: $texts}) { id }"),
+    ("products", "name", "product_page(per_page: 20, filter: {name: $texts}) { total items { id } }"),
+    ("product_tags", "tag", "product_page(per_page: 20, filter: {tag: $texts}) { total items { id tags } }"),
+]
+
 
 @pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one id", "as many ids as a filter takes"])
 @pytest.mark.parametrize("table, list_field", LISTS)
 async def test_a_list_of_new_records_looks_ids_up_once(
     sample: SampleStore, table: str, list_field: str, number: int
 ) -> None:
+    document = f"query ($ids: [ID!]) {{ {list_field} }}"
+    await _check(sample, document, {"ids": await _ids(sample, table, number)}, auth="bearer")
+
+
+@pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one id", "as many ids as a filter takes"])
+@pytest.mark.parametrize("table, list_field", OF_SHOPPERS)
+async def test_a_list_of_new_products_looks_ids_up_once_for_shoppers(
+    sample: SampleStore, table: str, list_field: str, number: int
+) -> None:
+    document = f"query ($ids: [ID!]) {{ {list_field} }}"
+    await _check(sample, document, {"ids": await _ids(sample, table, number)}, auth=None)
+
+
+@pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one text", "as many texts as a filter takes"])
+@pytest.mark.parametrize("table, column, list_field", TEXTS)
+async def test_a_list_of_new_products_looks_texts_up_once(
+    sample: SampleStore, table: str, column: str, list_field: str, number: int
+) -> None:
+    rows = await sample.rows(
+        f"select distinct {column} as text from {table} where {column} <> '' limit {min(number, 600)}"
+    )
+    texts = [row["text"] for row in rows]
+    texts += [f"unknown {unknown}" for unknown in range(number - len(texts))]
+    await _check(sample, f"query ($texts: [String!]) {{ {list_field} }}", {"texts": texts}, auth=None)
+
+
+async def _ids(sample: SampleStore, table: str, number: int) -> list[str]:
+    """Return ids of records, and of as many unknown ones as are missing."""
     rows = await sample.rows(f"select public_id from {table} order by id desc limit {min(number, 600)}")
     ids = [str(row["public_id"]) for row in rows]
-    ids += [str(UUID(int=unknown)) for unknown in range(number - len(ids))]
+    return ids + [str(UUID(int=unknown)) for unknown in range(number - len(ids))]
+
+
+async def _check(sample: SampleStore, document: str, variables: Mapping[str, Any], auth: str | None) -> None:
+    """Send a document as an administrator or with a storefront key, and check what its statements read."""
     _captured.clear()
-    document = {"query": f"query ($ids: [ID!]) {{ {list_field} }}", "variables": {"ids": ids}}
-    response = await sample.post("/graphql", document, auth="bearer")
+    body = {"query": document, "variables": variables}
+    client = sample if auth else await sample.shopper()
+    response = await client.post("/graphql", body, **({"auth": auth} if auth else {}))
     assert "errors" not in response.body, response.raw
     statements = list(_captured)
     assert statements
