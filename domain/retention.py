@@ -51,7 +51,7 @@ class Rule:
 
 
 _UNDER_HOLD = "SELECT h.order_id FROM invoice_holds h WHERE h.tenant_id = $1 AND h.placed_at < {0}"
-_HAS_INVOICE = "(t.firstname <> '' OR t.lastname <> '' OR t.fields_data <> '{{}}')"  # the condition is a format
+_HAS_INVOICE = "(t.firstname <> '' OR t.lastname <> '' OR t.company_name <> '' OR t.fields_data <> '{{}}')"  # the condition is a format
 
 RULES = (
     Rule("wrong_attempts", "t.at <= {0}", after=None),
@@ -102,7 +102,7 @@ RULES = (
         "orders",
         f"t.id IN ({_UNDER_HOLD}) AND {_HAS_INVOICE}",
         "invoices",
-        change="firstname = '', lastname = '', fields_data = '{}', updated_at = now()",
+        change="firstname = '', lastname = '', company_name = '', fields_data = '{}', updated_at = now()",
     ),
     # In the run after the last of them.
     Rule(

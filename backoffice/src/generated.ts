@@ -359,6 +359,10 @@ export type OrderInput = {
   lastname?: string | null | undefined;
   /** The customer's phone number. */
   phone?: string | null | undefined;
+  /** The company that the customer orders for. */
+  company_name?: string | null | undefined;
+  /** The customer's fax number. */
+  fax?: string | null | undefined;
   /** The order lines. On update they replace all lines, while the order status is `O` or `B`. */
   items?: Array<OrderItemInput> | null | undefined;
   /** The payment method. */

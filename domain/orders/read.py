@@ -175,7 +175,7 @@ ORDERS = Entity(
         **created_range("placed"),
         "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "updated at or after this time"),
         **_exact_amounts("total_cents", "subtotal_cents", "shipping_cents"),
-        **exact("text", "firstname", "lastname", "phone", internal=True),
+        **exact("text", "firstname", "lastname", "phone", "company_name", "fax", internal=True),
         "payment_method_id": optional_references(
             "payment_methods", "paid with any of these methods; 0 means with none"
         ),

@@ -156,9 +156,11 @@ PLACES: tuple[Place, ...] = (
         "orders",
         "t.id = ANY({orders})",
         {
-            **dict.fromkeys(("email", "phone", "ip_address", "notes", "details"), "''"),
-            "firstname": "CASE WHEN t.id = ANY({kept}) THEN t.firstname ELSE '' END",
-            "lastname": "CASE WHEN t.id = ANY({kept}) THEN t.lastname ELSE '' END",
+            **dict.fromkeys(("email", "phone", "fax", "ip_address", "notes", "details"), "''"),
+            **{
+                name: f"CASE WHEN t.id = ANY({{kept}}) THEN t.{name} ELSE '' END"
+                for name in ("firstname", "lastname", "company_name")
+            },
             "fields_data": f"CASE WHEN t.id = ANY({{kept}}) THEN {_KEPT_DOCUMENTS} || {_KEPT_FIELDS} ELSE '{{}}'::jsonb END",
         },
         internal=("details",),

@@ -63,6 +63,8 @@ class OrderDraft:
     firstname: str = ""
     lastname: str = ""
     phone: str = ""
+    company_name: str = ""
+    fax: str = ""
     addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     payment_method: object | None = None
     shipping_method: object | None = None
@@ -114,7 +116,7 @@ CONTACT_FIELDS: Mapping[str, InputField] = {
     "email": InputField("email", email_text, code="email_invalid"),
     "firstname": InputField("firstname", short_text),
     "lastname": InputField("lastname", short_text),
-    "phone": InputField("phone", short_text),
+    **{name: InputField(name, short_text) for name in ("phone", "company_name", "fax")},
     "notes": InputField("notes", text()),
     "details": InputField("details", text()),
     "ip_address": InputField("ip_address", short_text),

@@ -39,12 +39,12 @@ WITH inserted AS (
     INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
         paid_cents, payment_status, payment_method_id, shipping_method_id, delivery_time, shipping_quote, tracking_code, coupon_code,
-        email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
+        email, firstname, lastname, phone, company_name, fax, notes, details, ip_address, fields_data, hold_until,
         points_earned, points_spent, points_cents, created_at, updated_at)
     SELECT $1, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
         paid_cents, payment_status, payment_method_id, shipping_method_id, delivery_time, shipping_quote, tracking_code, coupon_code,
-        email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
+        email, firstname, lastname, phone, company_name, fax, notes, details, ip_address, fields_data, hold_until,
         points_earned, points_spent, points_cents, created_at, updated_at
     FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
     RETURNING id, public_id, user_id

@@ -327,6 +327,8 @@ def _order_columns(
         "shipping_quote": references.shipping_method.carrier_record if references.shipping_method else None,
         "tracking_code": draft.tracking_code or None,
         **_contact(draft, customer),
+        "company_name": draft.company_name,
+        "fax": draft.fax,
         "notes": draft.notes,
         "details": draft.details,
         "ip_address": draft.ip_address or scope.client_ip,

@@ -43,6 +43,8 @@ class Order(SoftDeletable, table="orders"):
     lastname = fields.TextField(default="")
     customer_folded = fields.TextField(generated=True)
     phone = fields.TextField(default="")
+    company_name = fields.TextField(default="")
+    fax = fields.TextField(default="")
     notes = fields.TextField(default="")
     details = fields.TextField(default="")
     ip_address = fields.TextField(default="")

@@ -57,13 +57,18 @@ READ_SALES = Access(
 _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
 
 
+_CONTACT = Access(privileges=("view_orders",), vendor=True, customer=True)
+
+
 @object_type("OrderCustomer")
 class OrderCustomerObject(OrderCustomerRecordObject):
     """The customer data stored with an order."""
 
-    phone: str | None = column(
-        "phone", "The phone number.", guard=Access(privileges=("view_orders",), vendor=True, customer=True)
+    phone: str | None = column("phone", "The phone number.", guard=_CONTACT)
+    company_name: str | None = column(
+        description="The company that the customer ordered for; empty if not set.", guard=_CONTACT
     )
+    fax: str | None = column(description="The fax number; empty if not set.", guard=_CONTACT)
 
 
 @object_type("FiscalData")
@@ -118,6 +123,8 @@ class OrderObject(OrderRecordObject):
     lastname: str = column(description="The customer's last name.", internal=True)
     email: str = column(description="The customer's e-mail address.", internal=True)
     phone: str = column(description="The customer's phone number.", internal=True)
+    company_name: str = column(description="The company that the customer ordered for.", internal=True)
+    fax: str = column(description="The customer's fax number.", internal=True)
     user_number: BigInt = legacy_number("user_id", "the customer", "; 0 for a guest customer")
     vendor_number: BigInt = legacy_number("vendor_id", "the vendor", "; 0 for several vendors")
     payment_number: BigInt = legacy_number("payment_method_id", "the payment method", "")
@@ -172,6 +179,8 @@ class OrderInput:
     firstname: str | None = optional_field("The customer's first name.")
     lastname: str | None = optional_field("The customer's last name.")
     phone: str | None = optional_field("The customer's phone number.")
+    company_name: str | None = optional_field("The company that the customer orders for.")
+    fax: str | None = optional_field("The customer's fax number.")
     items: list[OrderItemInput] | None = optional_field(
         "The order lines. On update they replace all lines, while the order status is `O` or `B`."
     )

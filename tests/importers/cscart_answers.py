@@ -271,7 +271,7 @@ SHOP: dict[str, Any] = {
                          "lang_code": "en", "timestamp": "1328040000", "description": "<p>x</p>", "position": "10"}]},
     "orders": {"orders": [row_of(order(number)) for number in (97, 98, 99, 100, 101)], "params": {
         "page": 1, "items_per_page": "250", "total_items": "5"}},
-    "orders/97": order(97, status_history=[
+    "orders/97": order(97, company="Sol", fax="+1 333", status_history=[
         {"timestamp": "1456917981", "status_from": "", "status": "X"},  # deleted since
         {"timestamp": "1456917982", "status_from": "X", "status": "O"}]),
     "orders/98": order(98, user_id="0", status="C", products={

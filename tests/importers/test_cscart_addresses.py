@@ -65,6 +65,19 @@ async def test_names_are_kept_as_slugs_and_the_paths_of_the_shop_lead_to_them(ne
     assert await targets(store, "/about/our_team.html", "/our_team.html") == ["/pagina/our_team.html"] * 2
 
 
+async def test_the_address_of_a_category_is_kept_with_its_path_and_extension(new_store: Any) -> None:
+    store, source = await new_store(), named_shop()
+    for category in source.answers["categories"]["categories"]:
+        if category["category_id"] == "224":
+            category["seo_name"] = "pants-28.html"
+    source.answers["products/12"]["seo_name"] = "100g-pants"
+    await run.run(source, store.public_id)
+    assert (await slugs(store, "categories"))[224] == "pants-28.html"
+    paths = ("/pants-28.html", "/clothes-shop/pants-28.html", "/clothes-shop/pants-28.html/100g-pants")
+    category = "/categoria/pants-28.html"
+    assert await targets(store, *paths) == [category, category, "/produto/100g-pants"]
+
+
 async def test_a_second_import_changes_nothing_and_a_changed_name_keeps_the_former_one(new_store: Any) -> None:
     store = await new_store()
     await run.run(named_shop(), store.public_id)

@@ -173,6 +173,7 @@ async def test_orders_keep_their_amounts_and_times(imported: tuple[Store, Report
         (97, 3, "O", 67795, 65000, 2795, 0, "customer@example.com", "unpaid", "N", 1456917981, True),
         (98, None, "C", 67795, 65000, 2795, 0, "customer@example.com", "paid", "N", 1456917981, True),
     ]
+    assert await of(store, "orders", "company_name, fax", "id = 97") == [("Sol", "+1 333")]
     lines = await of(
         store, "order_lines", "order_id, position, id, product_id, vendor_id, quantity, price_cents, base_price_cents"
     )

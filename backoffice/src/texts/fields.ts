@@ -67,7 +67,7 @@ chave_nota:Chave de acesso|nota_fiscal:Número da nota|link_nota:Link da nota|pd
 codigo_pedido_erp:Código no ERP|occurred_at:Quando|latest:Último|min_cents:Mínimo|max_cents:Máximo|first_cents:Primeira|token:Token
 description_text:Descrição em texto|quantity_step:Vendido em múltiplos de|quantity_choices:Quantidades à escolha|low_stock_limit:Limite de estoque baixo
 available_since:Disponível desde|out_of_stock_action:Sem estoque|zero_price_action:Com preço zero|unlimited_download:Download sem limite
-promo_text:Texto promocional|exception_type:Tipo das exceções|option_order:Ordem das opções|details_layout:Modelo da página|search_words:Palavras de busca|hidden:Oculta|box_min_quantity:Mínimo por caixa|box_max_quantity:Unidades por caixa|in_doubt:Em dúvida|allowed_next:Próximos status|ncm:NCM|variation_group:Grupo de variações|variation_group_id:Grupo de variações
+promo_text:Texto promocional|exception_type:Tipo das exceções|option_order:Ordem das opções|details_layout:Modelo da página|search_words:Palavras de busca|hidden:Oculta|fax:Fax|box_min_quantity:Mínimo por caixa|box_max_quantity:Unidades por caixa|in_doubt:Em dúvida|allowed_next:Próximos status|ncm:NCM|variation_group:Grupo de variações|variation_group_id:Grupo de variações
 `;
 
 export const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(

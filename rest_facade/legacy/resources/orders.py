@@ -52,6 +52,10 @@ ORDERS = Resource(
         RecordField("lastname", types.TEXT, "lastname", "lastname", parent_object=_USER_DATA),
         RecordField("email", types.EMAIL, "email", "email", parent_object=_USER_DATA),
         RecordField("phone", types.TEXT, "phone", "phone", parent_object=_USER_DATA),
+        *(
+            RecordField(name, types.TEXT, column, column, parent_object=_USER_DATA, permission=IN_CSCART)
+            for name, column in (("company", "company_name"), ("fax", "fax"))
+        ),
         RecordField("products", parts.LINES, "items", source=parts.LINES_SOURCE, cscart_type=parts.LINES_BY_ID),
     ),
     detail_fields=(

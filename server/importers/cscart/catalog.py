@@ -39,6 +39,7 @@ from models.tables.catalog import (
 from models.tables.taxes import ProductTax
 from server.importers.cscart.addresses import former_addresses, redirect_rows
 from server.importers.cscart.context import IMAGE_COLUMNS, Context
+from server.importers.cscart.tags import TAGS, tag_rows
 from server.importers.cscart.values import (
     NotBrought,
     Record,
@@ -160,6 +161,7 @@ PRODUCT = ImportKind(
     ImportTable(ProductCategory, owner="product_id"),
     ImportTable(ProductImage, owner="product_id", numbers=PartNumbers.PREFERRED),
     ImportTable(ProductTax, owner="product_id"),
+    TAGS,
     former_addresses("products"),
     ImportTable(FeatureValue, owner="product_id"),
     ImportTable(
@@ -248,6 +250,7 @@ def convert_product(context: Context, record: Record) -> Rows:
         ],
         "product_images": _images(context, product, record),
         "product_taxes": [{"product_id": product, "tax_id": tax} for tax in taxes],
+        "product_tags": tag_rows(context, product, record),
         "redirects": redirect_rows(
             context, "products", product, record, parent=_main_category(record), of="categories"
         ),

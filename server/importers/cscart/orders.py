@@ -78,7 +78,11 @@ ORDER = ImportKind(
     ImportTable(OrderStatusChange, without=("app_id",), owner="order_id"),
 )
 _TEXT_FIELDS = {
-    **{name: InputField(name, short_text) for name in ("firstname", "lastname", "phone", "ip_address", "coupon_code")},
+    **{
+        name: InputField(name, short_text)
+        for name in ("firstname", "lastname", "phone", "fax", "ip_address", "coupon_code")
+    },
+    "company_name": InputField("company_name", short_text),
     **{name: InputField(name, long_text()) for name in ("notes", "details")},
 }
 _ADDRESS_TEXTS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
@@ -130,7 +134,12 @@ def convert_order(context: Context, record: Record) -> Rows:
         "email": normalize_email(text(record, "email"))[:320],
         "fields_data": entries(record.get("fields")),
         **read_fields(
-            _TEXT_FIELDS, {**{name: text(record, name) for name in _TEXT_FIELDS}, "coupon_code": _coupon(record)}
+            _TEXT_FIELDS,
+            {
+                **{name: text(record, name) for name in _TEXT_FIELDS},
+                "company_name": text(record, "company"),
+                "coupon_code": _coupon(record),
+            },
         ),
         **context.times(created, max(step["at"] for step in history)),
     }
