@@ -149,6 +149,30 @@ async def test_a_product_of_a_large_store_is_looked_up_in_a_few_blocks(
         assert (await shop.blocks_read() - before) / products < blocks
 
 
+async def test_categories_of_other_stores_are_not_read_for_each_product(shop: Shop) -> None:
+    """The planner took the first store's placements for all there are, and a merge with the categories of all stores for short."""
+    await shop.add_store()
+    await shop.fill(300)
+    await shop.connection.execute("reset role")
+    await shop.connection.execute("analyze")
+    await shop.connection.execute(
+        "insert into tenants (public_id, name) select gen_random_uuid(), 'Loja' from generate_series(1, 500)"
+    )
+    await shop.connection.execute(
+        "insert into categories (tenant_id, public_id, name, id_path) select id, gen_random_uuid(), 'Mesa', '1'"
+        " from tenants, generate_series(1, 10)"
+    )
+    products = 200
+    store = await shop.add_store()
+    await shop.fill(products)
+    await shop.connection.execute("reset role")
+    await shop.connection.execute("analyze categories, search_entries, products")
+    async with shop.connection.transaction():
+        before = await shop.blocks_read()
+        await shop.calculate("vitrine_update_entry_categories", store, list(range(1, products + 1)))
+        assert (await shop.blocks_read() - before) / products < 40
+
+
 async def test_reviews_are_not_compared_with_all_threads_of_a_store(shop: Shop) -> None:
     """The planner took the threads of a new store for one row, and a nested loop over all of them for cheap."""
     await shop.connection.execute("analyze")
