@@ -4,6 +4,7 @@ A migration that needs the lock of a table waits for the transactions that use i
 therefore gives up after a short time, lets them pass, and tries again after a pause.
 
 A migration is a numbered folder of SQL in `models/migrations/sql`, run in the order of their names; `<folder>_reverse.sql` reverts it.
+Indexes of large tables are in a file `concurrently.sql`, which is executed before, outside of the transaction: no write waits for them.
 Composite keys, policies and partial indexes exist only in SQL; tests/models/test_schema.py compares the resulting tables with the models.
 """
 
@@ -37,6 +38,9 @@ ADVISORY_LOCK_KEY = 0x5649_5452_494E_45  # "VITRINE"
 LOCK_TIMEOUTS_MS = (50, 100, 200, 500)
 # The pauses in seconds between the attempts to get the locks, about a minute and a half with the attempts: longer than any request.
 PAUSES = (*[0.1] * 12, *[0.5] * 24, *[1.0] * 30, *[2.0] * 12)
+_LOCK_POLL_SECONDS = 0.1
+_CONCURRENTLY = "concurrently.sql"
+_INDEX = re.compile(r"(?:--[^\n]*\n)*CREATE INDEX CONCURRENTLY (\w+) ON .*", re.DOTALL)
 _LOCKED_OUT = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 logger = logging.getLogger("vitrine.database")
@@ -48,11 +52,12 @@ class MigrationError(OperatorError):
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The statements of one migration, file by file, and those that revert it."""
+    """The statements of one migration, file by file, those that revert it, and those that build indexes concurrently before."""
 
     name: str
     statements: tuple[str, ...]
     reverse: str
+    indexes: tuple[str, ...] = ()
 
 
 @cache
@@ -61,12 +66,20 @@ def disk_migrations() -> tuple[Migration, ...]:
     return tuple(
         Migration(
             folder.name,
-            tuple(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql"))),
+            tuple(
+                file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql")) if file.name != _CONCURRENTLY
+            ),
             (FOLDER / f"{folder.name}_reverse.sql").read_text(encoding="utf-8"),
+            _statements(folder / _CONCURRENTLY),
         )
         for folder in sorted(FOLDER.iterdir())
         if folder.is_dir()
     )
+
+
+def _statements(file: Path) -> tuple[str, ...]:
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return tuple(statement.strip() for statement in text.split(";") if statement.strip())
 
 
 async def migrate(url: str) -> list[str]:
@@ -77,7 +90,7 @@ async def migrate(url: str) -> list[str]:
     with translate_errors():
         connection = await _connect(url)
         try:
-            await connection.execute("select pg_advisory_lock($1)", ADVISORY_LOCK_KEY)
+            await _lock(connection)
             return await _migrate(connection)
         finally:
             await connection.close()  # releases the lock
@@ -102,7 +115,7 @@ async def revert(url: str, name: str) -> None:
     """Revert the migration, which must be the last one applied. The data in its tables is lost."""
     connection = await _connect(url)
     try:
-        await connection.execute("select pg_advisory_lock($1)", ADVISORY_LOCK_KEY)
+        await _lock(connection)
         applied = await _applied(connection)
         migrations = [migration for migration in disk_migrations() if migration.name in applied]
         if not migrations or migrations[-1].name != name:
@@ -126,6 +139,14 @@ async def _connect(url: str) -> asyncpg.Connection:
     return connection
 
 
+async def _lock(connection: asyncpg.Connection) -> None:
+    """Wait for other runs, by asking: an index that is built concurrently would wait for a statement that waits for its migration."""
+    while True:
+        if await connection.fetchval("select pg_try_advisory_lock($1)", ADVISORY_LOCK_KEY):
+            return
+        await asyncio.sleep(_LOCK_POLL_SECONDS)
+
+
 async def _migrate(connection: asyncpg.Connection) -> list[str]:
     # Created by Tortoise's migrations in versions before 0.2.0, hence the name and the columns.
     await connection.execute("""
@@ -145,12 +166,25 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
     pending = [migration for migration in disk_migrations() if migration.name not in applied]
     for migration in pending:
         logger.info("migrating: %s", migration.name)
+        for statement in migration.indexes:
+            await _build_index(connection, statement)
         await _with_locks(connection, migration.name, partial(_apply, connection, migration, roles))
     await _with_locks(connection, "granting privileges", partial(_grant, connection, roles))
     # Each in a transaction of its own, which needs the lock of one table: together they would wait for all that use any.
     for table, statements in (await policy_changes(connection, roles)).items():
         await _with_locks(connection, f"policies of {table}", partial(connection.execute, statements))
     return [migration.name for migration in pending]
+
+
+async def _build_index(connection: asyncpg.Connection, statement: str) -> None:
+    """Build an index while others write to its table, which waits for transactions that are open; again what an interrupted run left."""
+    match = _INDEX.fullmatch(statement)
+    assert match is not None, statement
+    is_valid = await connection.fetchval("select indisvalid from pg_index where indexrelid = to_regclass($1)", match[1])
+    if is_valid is False:
+        await connection.execute(f"DROP INDEX CONCURRENTLY {match[1]}")
+    if not is_valid:
+        await connection.execute(statement)
 
 
 async def _apply(connection: asyncpg.Connection, migration: Migration, roles: RoleSet) -> None:

@@ -201,7 +201,6 @@ ORDERS = Entity(
         "total": _amount_sort("total_cents", "total"),
         **sorts(("status", "status")),
         "number": Sort("t.id", "bigint", "number"),
-        # Used too rarely to justify an index each, which every insert would maintain: these sort all orders of the store.
         "subtotal": _amount_sort("subtotal_cents", "subtotal"),
         "shipping": _amount_sort("shipping_cents", "shipping price"),
         "discount": _amount_sort("discount_cents", "discount"),

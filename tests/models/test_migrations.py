@@ -30,10 +30,10 @@ OBJECTS = """
 FUNCTIONS = "select count(*) from pg_proc where pronamespace = 'public'::regnamespace"
 
 
-async def fetchval(url: str, sql: str, *args):
+async def fetchval(url: str, sql: str, *args, timeout: float | None = None):
     connection = await asyncpg.connect(url)
     try:
-        return await connection.fetchval(sql, *args)
+        return await connection.fetchval(sql, *args, timeout=timeout)
     finally:
         await connection.close()
 
@@ -72,6 +72,44 @@ async def test_a_failing_migration_is_rolled_back(empty_database_url, monkeypatc
     assert await fetchval(empty_database_url, OBJECTS) == 0
     monkeypatch.undo()
     assert await migrate(empty_database_url) != []
+
+
+async def test_an_index_is_built_while_others_write_and_again_where_an_interruption_left_it_invalid(
+    empty_database_url, postgres
+):
+    *before, last = [migration for migration in disk_migrations() if migration.name <= "0078_list_orders"]
+    with pytest.MonkeyPatch.context() as earlier:
+        earlier.setattr("models.migrate.disk_migrations", lambda: tuple(before))
+        await migrate(empty_database_url)
+    superuser = await asyncpg.connect(empty_database_url.replace("vitrine_owner@", "postgres@"))
+    try:
+        await superuser.execute(last.indexes[0].replace("CONCURRENTLY ", ""))
+        await superuser.execute(
+            "update pg_index set indisvalid = false where indexrelid = 'orders_currency_idx'::regclass"
+        )
+        async with superuser.transaction():
+            await superuser.execute("lock table orders in row exclusive mode; delete from orders")
+            migrating = asyncio.create_task(migrate(empty_database_url))
+            # The migration waits for this transaction; others write to the table meanwhile, and a second migration waits for the first.
+            await _wait_for_builder(superuser)
+            second = asyncio.create_task(migrate(empty_database_url))
+            await fetchval(
+                empty_database_url, "with t as (delete from orders returning 1) select count(*) from t", timeout=5
+            )
+            await asyncio.sleep(0.3)
+        assert last.name in [*await migrating, *await second]
+        invalid = "select count(*) from pg_index where not indisvalid"
+        assert await superuser.fetchval(invalid) == 0
+    finally:
+        await superuser.close()
+
+
+async def _wait_for_builder(connection: asyncpg.Connection) -> None:
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    async with asyncio.timeout(10):
+        while not await connection.fetchval(waiting):
+            await connection.execute("select pg_stat_clear_snapshot()")
+            await asyncio.sleep(0.02)
 
 
 async def test_migrations_can_be_reverted_and_applied_again(empty_database_url):

@@ -1,0 +1,1 @@
+DROP INDEX ledger_entries_available_idx, ledger_entries_amount_idx, orders_tracking_code_idx, orders_delivery_time_idx, orders_currency_idx;
