@@ -46,9 +46,28 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
 }
 MAX_VARIANTS = 2_000
 
-_TYPE = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2"
+# Locked until the end of the transaction, so that the group stays one.
+_TYPE = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE"
 _LOCK = "SELECT type, filterable FROM features WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
-_HAS_VALUES = "SELECT EXISTS (SELECT 1 FROM feature_values WHERE tenant_id = $1 AND feature_id = $2)"
+_IN_VARIATIONS = """
+EXISTS (SELECT FROM variation_group_features f JOIN variation_groups g ON g.tenant_id = f.tenant_id AND g.id = f.group_id
+    WHERE f.tenant_id = $1 AND f.feature_id = $2 AND g.deleted_at IS NULL)
+"""
+_IS_IN_VARIATIONS = f"SELECT {_IN_VARIATIONS}"  # constant
+_WHY_TYPE_STAYS = f"""
+SELECT CASE
+    WHEN EXISTS (SELECT FROM feature_values WHERE tenant_id = $1 AND feature_id = $2) THEN 'products have values of the feature'
+    WHEN $3 = 'G' AND EXISTS (SELECT FROM features WHERE tenant_id = $1 AND parent_id = $2 AND deleted_at IS NULL)
+        THEN 'features are in the group'
+    WHEN {_IN_VARIATIONS} THEN 'variation groups have the feature'
+END
+"""  # constants
+_VARIANT_IN_VARIATIONS = """
+SELECT v.variant_id FROM variation_group_features f
+JOIN variation_group_products m ON m.tenant_id = f.tenant_id AND m.group_id = f.group_id
+JOIN feature_values v ON v.tenant_id = m.tenant_id AND v.product_id = m.product_id AND v.feature_id = f.feature_id
+WHERE f.tenant_id = $1 AND f.feature_id = $2 AND v.variant_id <> ALL($3::bigint[]) LIMIT 1
+"""
 _VARIANTS = (
     "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
 )
@@ -78,18 +97,19 @@ async def _prepare(change: Change) -> None:
 
 async def _detach(scope: Scope, feature_id: int) -> None:
     """Keep the features of a deleted group without a group, and delete the products' values of a deleted feature."""
+    await fetch(_LOCK, scope.store.id, feature_id)
+    if await fetchval(_IS_IN_VARIATIONS, scope.store.id, feature_id):
+        raise RuleViolation("variation groups have the feature", reason="feature_in_use")
     await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
     await execute(_DELETE_VALUES, scope.store.id, feature_id)
 
 
 async def _check_type_change(scope: Scope, feature_id: int, before: str, after: str) -> None:
-    """Refuse a type that existing values don't fit; the types with one variant are interchangeable."""
+    """Refuse a type that doesn't fit what refers to the feature; the types with one variant are interchangeable."""
     if before == after or (before in INTERCHANGEABLE_TYPES and after in INTERCHANGEABLE_TYPES):
         return
-    if await fetchval(_HAS_VALUES, scope.store.id, feature_id):
-        raise RuleViolation(
-            f"products have values of the feature; its type can't go from {before} to {after}", reason="feature_in_use"
-        )
+    if reason := await fetchval(_WHY_TYPE_STAYS, scope.store.id, feature_id, before):
+        raise RuleViolation(f"{reason}; its type can't go from {before} to {after}", reason="feature_in_use")
 
 
 async def _write_parts(change: Change) -> None:
@@ -108,6 +128,8 @@ async def _write_parts(change: Change) -> None:
             # No variant exists yet, so ids are ignored.
             variants = [item if isinstance(item, str) else {**item, "id": None} for item in variants]
         change.has_changed |= await _replace_variants(scope, change.record_id, change.merged["type"], variants)
+    elif change.merged["type"] not in TYPES_WITH_VARIANTS and change.current["type"] in TYPES_WITH_VARIANTS:
+        await _replace_variants(scope, change.record_id, change.merged["type"], ())
 
 
 async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]) -> bool:
@@ -130,6 +152,8 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
         else:
             name = columns.get("name") or next(v["name"] for v in existing if v["id"] == variant_id)
             kept[variant_id] = {"id": variant_id, "name": name, "position": columns["position"]}
+    if len(kept) < len(existing) and await fetchval(_VARIANT_IN_VARIATIONS, scope.store.id, feature_id, list(kept)):
+        raise RuleViolation("variation groups have products of a variant left out", reason="feature_in_use")
     deleted = await execute(_DELETE_VARIANTS, scope.store.id, feature_id, list(kept))
     if deleted and type_ == MULTIPLE:
         await execute(_DELETE_EMPTY_VALUES, scope.store.id, feature_id)
@@ -170,4 +194,4 @@ FEATURE_RECORDS = RecordType(
 )
 """`group` is a feature of type `G`; `categories` replaces the existing ones (none: every category). `variants` (names, or `{id?, name,
 position?}`) lists every variant to keep, matched by `id`, else by name; omitted variants are deleted with the products' values. A type that
-doesn't fit existing values is refused (docs/reference/legacy.md#features)."""
+doesn't fit what refers to the feature is refused, and the deletion of what variation groups need (docs/reference/legacy.md#features)."""

@@ -223,3 +223,20 @@ async def test_a_list_is_paginated_and_sorted(sample):
     }
     second = await sample.get("/api/features?sort_by=description&sort_order=desc&items_per_page=2&page=2")
     assert [row["description"] for row in second.body["features"]] == ["Cor"]
+
+
+async def test_a_group_with_features_stays_a_group(sample):
+    group = await create(sample, feature_type="G")
+    number = await create(sample, group_id=int(group))
+    answer = await sample.put(f"/api/features/{group}", {"feature_type": "T"})
+    assert answer.status == 422
+    assert answer.body["message"] == "features are in the group; its type can't go from G to T"
+    assert (await sample.delete(f"/api/features/{number}")).status == 204
+    assert (await sample.put(f"/api/features/{group}", {"feature_type": "T"})).status == 200
+
+
+async def test_a_type_without_variants_deletes_them(sample):
+    number = await create(sample, feature_type="S", variants=["Linho", "Juta"])
+    assert (await sample.put(f"/api/features/{number}", {"feature_type": "T"})).status == 200
+    assert (await sample.put(f"/api/features/{number}", {"feature_type": "S"})).status == 200
+    assert (await read(sample, number))["variants"] == {}

@@ -256,3 +256,33 @@ async def test_a_group_takes_as_many_statements_for_four_products_as_for_two(shi
         statements.append(answer.statements)
         await shirts.call("DELETE", f"{GROUPS}/{answer.body['group']['id']}", status=204)
     assert statements[0] == statements[1]
+
+
+async def test_what_a_group_needs_of_a_feature_stays(shirts: Shirts) -> None:
+    await grouped(shirts, product_ids=shirts.products[:3])
+    path = f"features/{shirts.color}"
+    keep_red = {"variants": {str(shirts.red): {}}}
+    await shirts.call("PUT", path, keep_red, 422)
+    refused = await shirts.call("DELETE", path, status=422)
+    assert refused["message"] == "variation groups have the feature"
+    last = shirts.products[3]
+    for product in shirts.products[2:]:
+        await shirts.call("PUT", f"products/{product}", {"product_features": {str(shirts.color): shirts.blue}})
+    added = await shirts.call("PUT", f"{GROUPS}/SHIRTS", {"product_ids": [last]})
+    assert added["products_status"] == {str(last): 1}
+    for product in shirts.products[2:]:
+        await shirts.call("DELETE", f"products/{product}", status=204)
+    await shirts.call("PUT", path, keep_red)
+    await shirts.sample.execute("delete from feature_values")
+    await shirts.call("PUT", path, {"feature_type": "T"}, 422)
+    await shirts.call("DELETE", f"{GROUPS}/SHIRTS", {}, 204)
+    await shirts.call("DELETE", path, status=204)
+
+
+async def test_graphql_names_the_reason_for_which_a_feature_stays(shirts: Shirts) -> None:
+    await grouped(shirts)
+    page = await shirts.sample.post("/graphql", {"query": "{ feature_page { items { id name } } }"}, auth="bearer")
+    ids = {feature["name"]: feature["id"] for feature in page.body["data"]["feature_page"]["items"]}
+    query = f'mutation {{ feature_delete(id: "{ids["Color"]}") {{ id }} }}'
+    answer = await shirts.sample.post("/graphql", {"query": query}, auth="bearer")
+    assert answer.body["errors"][0]["extensions"]["details"] == {"reason": "feature_in_use"}
