@@ -128,6 +128,16 @@ async def test_combinations_keep_the_measures_of_their_own(imported: tuple[Store
     assert [row[1:] for row in measures] == [("S", None, None, None, None), ("L", 75, None, 120, None)]
 
 
+async def test_a_combination_never_gets_the_number_of_a_deleted_one(new_store: Any) -> None:
+    store = await new_store()
+    await run.run(shop(), store.public_id)
+    await execute(store, "UPDATE combinations SET deleted_at = now() WHERE tenant_id = $1 AND id = 2", store.id)
+    medium = {"product_id": "12", "product_code": "M", "combination_hash": "7", "combination": {"3": "13"}}
+    report = await run.run(shop(**{"combinations?product_id=12": [medium]}), store.public_id)
+    assert not [failure for failure in report.failures if failure[0] == "combinations"]
+    assert await of(store, "combinations", "id, sku", "deleted_at IS NULL") == [(1, "S"), (3, "M")]
+
+
 async def test_options_are_read_product_by_product(imported: tuple[Store, Report]) -> None:
     store, report = imported
     assert await of(store, "options", "id, product_id, name, type, inventory") == [

@@ -44,6 +44,7 @@ class Context:
     names: dict[str, dict[int, tuple[str, int | None]]] = field(default_factory=dict)
     features: dict[int, FeatureDefinition] = field(default_factory=dict)
     combinations: dict[str, int] = field(default_factory=dict)
+    next_combination: int = 1
     line_numbers: dict[str, int] = field(default_factory=dict)
     option_ids: dict[int, UUID] = field(default_factory=dict)
     option_variant_ids: dict[int, UUID] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
 from domain.catalog.product_options import NO_VARIANT, TYPES_WITH_VARIANTS, WILDCARDS, combination_hash
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
 from kernel.received_files import MAX_BYTES
+from models.connection.database import fetchval
 from models.tables.options import (
     Combination,
     CombinationChoice,
@@ -125,10 +126,16 @@ _OWN = {
 }
 
 
+_HIGHEST = "SELECT max(id) FROM combinations WHERE tenant_id = $1"
+
+
 async def load_combinations(context: Context) -> None:
-    """Load the numbers of combinations that were imported before, by what identifies them at the source."""
+    """Load the numbers of combinations that were imported before, by what identifies them at the source, and the next one."""
     imported = await load_references(context.scope, SOURCE, COMBINATION.name)
     context.combinations = {external_id: before.number for external_id, before in imported.items()}
+    # Deleted combinations keep their numbers.
+    highest = await fetchval(_HIGHEST, context.scope.store.id)
+    context.next_combination = max(highest or 0, *context.combinations.values(), 0) + 1
 
 
 def combination_key(record: Record) -> str:
@@ -144,11 +151,10 @@ def convert_combination(context: Context, record: Record) -> Rows:
     }
     if not pairs:
         raise NotBrought("it has no option variants")
-    combination = number(record, "combination_id")
-    if combination is None:
-        combination = context.combinations.setdefault(
-            combination_key(record), max(context.known["combinations"], default=0) + 1
-        )
+    key = combination_key(record)
+    combination = number(record, "combination_id") or context.combinations.get(key, context.next_combination)
+    context.combinations[key] = combination
+    context.next_combination = max(context.next_combination, combination + 1)
     values = {
         "sku": text(record, "product_code"),
         "stock": max(0, integer(record, "amount")),
@@ -159,7 +165,6 @@ def convert_combination(context: Context, record: Record) -> Rows:
     }
     columns = context.columns(COMBINATION_FIELDS, values)
     columns["on_hand"] = columns.pop("stock")
-    context.known["combinations"].add(combination)
     row = {
         "id": combination,
         **columns,
