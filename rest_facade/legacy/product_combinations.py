@@ -28,7 +28,7 @@ from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, check_required, dialect_renderer, message_renamer
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
-from rest_facade.legacy.resources.images import PAIR, PAIR_INPUT, parse_pair, render_pair
+from rest_facade.legacy.resources.images import PAIR, PAIR_INPUT, after_scheme, parse_pair, render_pair
 from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS, FREIGHT_FIELDS
 from rest_facade.legacy.value_types import BIGINT, ID, JSON_INTEGER, RAW, SIGNED_MONEY, TEXT, ValueType
 from rest_facade.responses import json_response
@@ -50,8 +50,8 @@ def _build_image_pair(record: Record) -> None:
     pair = render_pair({**image, **ids})
     pair["detailed"] |= {
         "object_type": "product_option",
-        "absolute_path": pair["detailed"]["image_path"],
-        "relative_path": pair["detailed"]["image_path"].partition("://")[2].partition("/")[2],
+        "absolute_path": image["url"],
+        "relative_path": after_scheme(image["url"]).partition("/")[2],
     }
     record["image_pairs"] = pair
 

@@ -219,6 +219,14 @@ async def test_the_main_image_is_returned_as_an_image_pair(sample):
     }
 
 
+async def test_the_path_of_an_image_stays_although_its_query_has_an_address(sample):
+    product = await create(sample, main_pair=image_pair("https://img.example.com/bule.jpg"))
+    path = "/img?src=https://cdn.example.com/x.png"
+    await sample.execute("update product_images set url = $1 where product_id = $2", path, int(product))
+    image = (await read(sample, product))["main_pair"]["detailed"]
+    assert [image[name] for name in ("image_path", "http_image_path", "https_image_path")] == [path] * 3
+
+
 async def test_a_new_main_image_keeps_the_others(sample):
     before = await read(sample, sample.mug)
     await sample.put(f"/api/products/{sample.mug}", {"main_pair": image_pair("https://img.example.com/new.jpg")})

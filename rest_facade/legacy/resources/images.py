@@ -35,7 +35,6 @@ def render_pair(image: Mapping[str, Any] | None) -> Record:
     if image is None:
         return {}
     number, url = str(image["number"]), image["url"]
-    _, scheme, rest = url.partition("://")
     return {
         "pair_id": number,
         "image_id": "0",
@@ -44,14 +43,23 @@ def render_pair(image: Mapping[str, Any] | None) -> Record:
         "detailed": {
             "object_id": str(image["product_number"]),
             "object_type": "product",
-            "image_path": url,
-            "http_image_path": f"http://{rest}" if scheme else url,
-            "https_image_path": f"https://{rest}" if scheme else url,
+            **render_paths(url),
             "alt": image["alt"],
             "image_x": str(image["width"]),
             "image_y": str(image["height"]),
         },
     }
+
+
+def render_paths(url: str) -> Record:
+    """Render the address of an image with either scheme; a path stays as it is."""
+    rest = after_scheme(url)
+    return dict(zip(PATHS, (url, f"http://{rest}", f"https://{rest}") if rest else (url,) * 3, strict=True))
+
+
+def after_scheme(url: str) -> str:
+    """Return what follows the scheme of an address, empty for a path."""
+    return url.partition("://")[2] if url.startswith(("http://", "https://")) else ""
 
 
 def render_pairs(images: list[Mapping[str, Any]]) -> Record:
@@ -80,17 +88,17 @@ def parse_pair(value: Any, label: str) -> dict[str, Any] | None:
     return image
 
 
-def parse_source(icon: Mapping[str, Any], label: str) -> dict[str, Any] | None:
+def parse_source(source: Mapping[str, Any], label: str) -> dict[str, Any] | None:
     """Parse what the image of a pair is: `{upload}` of its `image_data`, else `{url}` of its path; None if it says neither."""
-    if icon.get("image_data") not in (None, ""):
-        return {"upload": parse_image_data(icon["image_data"], icon.get("file_name"), label)}
-    url = image_path(icon)
+    if source.get("image_data") not in (None, ""):
+        return {"upload": parse_image_data(source["image_data"], source.get("file_name"), label)}
+    url = image_path(source)
     return {"url": parse_url(url)} if isinstance(url, str) else None
 
 
-def image_path(icon: Mapping[str, Any]) -> Any:
+def image_path(source: Mapping[str, Any]) -> Any:
     """Return the address of an image in a pair; None if it has none."""
-    return next((icon[name] for name in (*PATHS, "image_url") if icon.get(name)), None)
+    return next((source[name] for name in (*PATHS, "image_url") if source.get(name)), None)
 
 
 def parse_url(url: str) -> str:

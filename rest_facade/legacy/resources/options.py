@@ -38,6 +38,7 @@ from rest_facade.legacy.resources.images import (
     parse_image_data,
     parse_source,
     parse_url,
+    render_paths,
 )
 from rest_facade.legacy.resources.variants import variant_entries
 from rest_facade.legacy.value_schemas import rows_of
@@ -70,7 +71,6 @@ def _render_icon(variant: Record) -> Record:
     if not url:
         return {}
     number = str(variant["variant_id"])
-    _, scheme, rest = url.partition("://")
     return {
         "pair_id": number,
         "image_id": number,
@@ -79,9 +79,7 @@ def _render_icon(variant: Record) -> Record:
         "icon": {
             "object_id": number,
             "object_type": "variant_image",
-            "image_path": url,
-            "http_image_path": f"http://{rest}" if scheme else url,
-            "https_image_path": f"https://{rest}" if scheme else url,
+            **render_paths(url),
             "alt": alt,
         },
     }
