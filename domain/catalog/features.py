@@ -139,6 +139,7 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
     check_count(values, MAX_VARIANTS, "variants", field="variants")
     existing = await fetch(_VARIANTS, scope.store.id, feature_id)
     by_name = {variant["name"]: variant["id"] for variant in reversed(existing)}
+    names = {variant["id"]: variant["name"] for variant in existing}
     by_reference = {variant[key]: variant["id"] for variant in existing for key in ("id", "public_id")}
     kept: dict[int, dict[str, Any]] = {}
     new: list[dict[str, Any]] = []
@@ -150,7 +151,7 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
         if variant_id is None:
             new.append({"feature_id": feature_id, "name": columns["name"], "position": columns["position"]})
         else:
-            name = columns.get("name") or next(v["name"] for v in existing if v["id"] == variant_id)
+            name = columns.get("name") or names[variant_id]
             kept[variant_id] = {"id": variant_id, "name": name, "position": columns["position"]}
     if len(kept) < len(existing) and await fetchval(_VARIANT_IN_VARIATIONS, scope.store.id, feature_id, list(kept)):
         raise RuleViolation("variation groups have products of a variant left out", reason="feature_in_use")
