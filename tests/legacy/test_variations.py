@@ -261,7 +261,7 @@ async def test_a_group_takes_as_many_statements_for_four_products_as_for_two(shi
 async def test_what_a_group_needs_of_a_feature_stays(shirts: Shirts) -> None:
     await grouped(shirts, product_ids=shirts.products[:3])
     path = f"features/{shirts.color}"
-    keep_red = {"variants": {str(shirts.red): {}}}
+    keep_red: dict[str, Any] = {"variants": {str(shirts.red): {}}}
     await shirts.call("PUT", path, keep_red, 422)
     refused = await shirts.call("DELETE", path, status=422)
     assert refused["message"] == "variation groups have the feature"
