@@ -30,6 +30,11 @@ async def test_a_vendor_that_signed_up_is_approved_with_its_commission(clerk: Cl
     await clerk.check("vendor-waiting")
     await clerk.press("Aprovar")
     await clerk.check("vendor-approve")
+    await clerk.fill("input.rate", "")
+    await clerk.page.press("Backspace")
+    await clerk.submit(closes=False)
+    await clerk.page.wait_for("document.querySelector('[role=dialog] .Mui-error') !== null")
+    assert await value(clerk.store, "select status from vendors where id = $1", vendor.number) == "P"
     await clerk.fill("input.rate", "12,5")
     await clerk.submit()
     await clerk.see("Vendedor aprovado")

@@ -45,14 +45,17 @@ export function Nothing({ text = "order.none" }: { text?: string }) {
 }
 
 // An amount as it is typed; `cents` reads it.
-export function MoneyInput({ source, label, helperText = false }: { source: string; label: string; helperText?: string | false }) {
+export function MoneyInput({ source, label, helperText = false, isRequired = false }: { source: string; label: string; helperText?: string | false; isRequired?: boolean }) {
   const translate = useTranslate();
+  const validate = (value: unknown) => {
+    if (cents(value) === null) return isRequired ? "ra.validation.required" : undefined;
+    return Number.isNaN(cents(value)) ? translate("form.money_invalid") : undefined;
+  };
   return (
     <TextInput
-      source={source} label={label} helperText={helperText} fullWidth
+      source={source} label={label} helperText={helperText} fullWidth isRequired={isRequired} validate={validate}
       format={(value: unknown) => (typeof value === "number" ? writeMoney(value) : String(value ?? ""))}
       parse={(text: string) => text}
-      validate={(value: unknown) => (typeof value === "string" && value !== "" && Number.isNaN(readMoney(value)) ? translate("form.money_invalid") : undefined)}
       slotProps={{ htmlInput: { inputMode: "decimal" } }}
     />
   );

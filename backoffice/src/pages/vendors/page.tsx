@@ -30,6 +30,7 @@ const WAITING = ["P", "N"];
 const ACTIVE = "A";
 const SUSPENDED = "D";
 const PERCENT = "P";
+const AMOUNT = "A";
 
 export default function VendorPage() {
   const { id = "" } = useParams();
@@ -66,13 +67,18 @@ function Activity() {
   );
 }
 
+function useMayDecide(): boolean {
+  const { me } = useSession();
+  return me.role === "admin" && mayDo("vendor_update");
+}
+
 type Decision = "approve" | "suspend";
 
 function useDecision(vendor: Vendor | null | undefined): { mayDecide: boolean; choose: (decision: Decision) => void; dialog: ReactNode } {
-  const { me } = useSession();
+  const mayDecide = useMayDecide();
   const [decision, setDecision] = useState<Decision | null>(null);
   const dialog = vendor && decision && <Decide vendor={vendor} decision={decision} onClose={() => setDecision(null)} />;
-  return { mayDecide: me.role === "admin" && mayDo("vendor_update"), choose: setDecision, dialog };
+  return { mayDecide, choose: setDecision, dialog };
 }
 
 // Above the page of a vendor that isn't active.
@@ -128,17 +134,17 @@ const commissionValues = ({ commission, commission_type }: Vendor) => ({ commiss
 
 // As typed, with a decimal comma, to the decimal text of the schema.
 function commissionOf({ rate, commission_type }: { rate?: unknown; commission_type?: unknown }): VendorInput {
-  return { commission: ((cents(rate) ?? 0) / 100).toFixed(2), commission_type: commission_type === "A" ? "A" : "P" };
+  return { commission: (Number(cents(rate)) / 100).toFixed(2), commission_type: commission_type === AMOUNT ? AMOUNT : PERCENT };
 }
 
 function CommissionInputs() {
   const translate = useTranslate();
   const type = useWatch({ name: "input.commission_type" }) as unknown;
-  const choices = [{ id: "P", name: "%" }, { id: "A", name: translate("vendor.commission_amount") }];
+  const choices = [{ id: PERCENT, name: "%" }, { id: AMOUNT, name: translate("vendor.commission_amount") }];
   return (
     <>
       <SelectInput source="input.commission_type" label="vendor.commission_type" choices={choices} translateChoice={false} helperText={false} fullWidth isRequired />
-      <MoneyInput source="input.rate" label={translate(type === "A" ? "vendor.commission_amount" : "vendor.commission_percent")} />
+      <MoneyInput isRequired source="input.rate" label={translate(type === AMOUNT ? "vendor.commission_amount" : "vendor.commission_percent")} />
     </>
   );
 }
@@ -164,15 +170,14 @@ function Balance({ vendor }: { vendor: Vendor }) {
 
 function Commission({ vendor, orders }: { vendor: Vendor; orders: number | undefined }) {
   const translate = useTranslate();
-  const { me } = useSession();
+  const mayDecide = useMayDecide();
   const change = useChange("vendor");
   const [isOpen, setOpen] = useState(false);
   const filter = encodeURIComponent(JSON.stringify({ vendor_id: vendor.id }));
-  const amount = vendor.commission_type === "A" ? money(Math.round(Number(vendor.commission) * 100)) : `${number(Number(vendor.commission))} %`;
+  const amount = vendor.commission_type === AMOUNT ? money(Math.round(Number(vendor.commission) * 100)) : `${number(Number(vendor.commission))} %`;
   const rating = vendor.average_rating ? translate("vendor.rating_of", { rating: number(Math.round(vendor.average_rating * 10) / 10), count: number(vendor.review_count) }) : "";
-  const isStaff = me.role === "admin" && mayDo("vendor_update");
   return (
-    <Section title={translate("vendor.commission")} actions={isStaff && <Button size="small" onClick={() => setOpen(true)} aria-label={translate("vendor.set_commission")}>{translate("order.edit")}</Button>}>
+    <Section title={translate("vendor.commission")} actions={mayDecide && <Button size="small" onClick={() => setOpen(true)} aria-label={translate("vendor.set_commission")}>{translate("order.edit")}</Button>}>
       <Box sx={{ fontSize: "1.2rem", fontWeight: 600 }} data-commission>{vendor.commission === null ? "" : amount}</Box>
       <Facts
         facts={[
