@@ -1,6 +1,7 @@
 // A bulk query of all records of a list, and its result as CSV: the fields that an import takes, then the columns of the list.
 import { unparse } from "papaparse";
-import { columnsOf, filterValues, sortOf } from "../data/provider";
+import { filterValues } from "../data/provider";
+import { columnsOf, sortOf } from "../entities/columns";
 import { formSelection, formValues, selection, type Values } from "../data/values";
 import type { Entity, Field } from "../entities/types";
 import { OfficeBulkQueryDocument } from "../generated";

@@ -1,8 +1,8 @@
 // The one data provider of all entities: react-admin's calls as operations of /graphql, written from the description of the entity.
 import type { DataProvider, GetListParams, RaRecord } from "ra-core";
+import { columnsOf, sortOf } from "../entities/columns";
 import { loadEntity } from "../entities/load";
-import { ORDER } from "../entities/order";
-import type { Action, Entity, Field, Write } from "../entities/types";
+import type { Action, Entity, Write } from "../entities/types";
 import { send } from "../graphql/client";
 import { ServerError } from "../graphql/errors";
 import { errorText } from "../texts/errors";
@@ -19,21 +19,6 @@ export interface FormRecord extends RaRecord {
 }
 
 const MOST_AT_ONCE = 1000;
-
-export function sortOf(entity: Entity, field: string): string | undefined {
-  const name = field.toUpperCase();
-  return [name, name.replace(/_CENTS$/, ""), name.replace(/_ID$/, "")].find((each) => entity.sorts.includes(each));
-}
-
-// The columns of a list in their order: those of the table, else the first that show something of each record.
-export function columnsOf(entity: Entity): Field[] {
-  const named = ORDER[entity.name]?.columns;
-  if (named) return named.flatMap((name) => entity.fields.find((field) => field.name === name) ?? []);
-  const simple = entity.fields.filter((field) => field.name !== "id" && !["object", "json", "id"].includes(field.kind) && !(field.kind === "record" && field.isList));
-  const first = simple.find((field) => field.name === entity.label);
-  const others = simple.filter((field) => field !== first && !["created_at", "updated_at", "description"].includes(field.name)).slice(0, 5);
-  return [...(first ? [first] : []), ...others, ...simple.filter((field) => field.name === "created_at")];
-}
 
 async function page(entity: Entity, selected: string, variables: Values, rest = ""): Promise<Page> {
   const parameters = ["$page: Int!", "$per_page: Int!", entity.filter && `$filter: ${entity.filter}`, entity.sort && `$sort: ${entity.sort}`];
@@ -174,8 +159,6 @@ const methods = {
     return { data: formRecord(entity, record) };
   },
   getMany: async (resource: string, { ids }: { ids: Id[] }) => ({ data: await getMany(await loadEntity(resource), ids) }),
-  getManyReference: async (resource: string, params: GetListParams & { target: string; id: Id }) =>
-    methods.getList(resource, { ...params, filter: { ...(params.filter as Values), [params.target]: params.id } }),
   create: async (resource: string, { data }: { data: Values }) => {
     const entity = await loadEntity(resource);
     const input = enteredValues(typedValues(entity.create?.fields ?? [], (data.input ?? {}) as Values));
@@ -191,17 +174,7 @@ const methods = {
     const expected = meta?.overwrite ? undefined : await refuseChanged(entity, id, previousData, typedValues(entity.update?.fields ?? [], entered));
     return { data: formRecord(entity, await update(entity, id, entered, (previousData?.input ?? {}) as Values, expected)) };
   },
-  updateMany: async (resource: string, { ids, data }: { ids: Id[]; data: Values }) => {
-    const entity = await loadEntity(resource);
-    for (const id of ids) await update(entity, id, data, {});
-    return { data: ids };
-  },
   delete: async (resource: string, { id }: { id: Id }) => ({ data: await remove(await loadEntity(resource), id) }),
-  deleteMany: async (resource: string, { ids }: { ids: Id[] }) => {
-    const entity = await loadEntity(resource);
-    for (const id of ids) await remove(entity, id);
-    return { data: ids };
-  },
 };
 
 // Its methods are generic in the type of the record, which is known at run time only.

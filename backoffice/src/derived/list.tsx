@@ -7,8 +7,8 @@ import { DataTable, FilterButton, List, Pagination, SimpleList, TopToolbar } fro
 import { lazy, type ReactNode, Suspense } from "react";
 import { Link } from "react-router-dom";
 import { mayAct } from "../data/permissions";
-import { columnsOf, sortOf } from "../data/provider";
 import type { Values } from "../data/values";
+import { columnsOf, sortOf } from "../entities/columns";
 import { useEntity } from "../entities/load";
 import { ORDER } from "../entities/order";
 import type { Entity, Field } from "../entities/types";
