@@ -11,7 +11,6 @@ from domain.people import accounts, export, removal, usergroups, wishlists
 from domain.people.addresses import ADDRESS_RECORDS, set_default_address
 from domain.points.ledger import adjust_points
 from kernel.scope import ActorKind
-from models.references import USER, find
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_fields, unless_changed
@@ -96,9 +95,7 @@ class PeopleMutations:
     @root_field(_ADMIN_WRITE)
     async def user_anonymize(self, info: Info, id: ID) -> UserObject | None:
         """Erase all personal data of a user, except those of invoices, which are erased after the period that tax law asks for."""
-        scope = info.context.scope
-        number = await find(scope, USER, id)
-        await removal.anonymize_user(scope, id)
+        number, _ = await removal.anonymize_user(info.context.scope, id)
         return await load_record(info, number)
 
     @root_field(_ADMIN_WRITE)
@@ -139,16 +136,14 @@ class PeopleMutations:
         self, info: Info, user_id: ID, usergroup_id: ID, status: MembershipStatus
     ) -> UserObject | None:
         """Set a user's membership in a usergroup."""
-        scope = info.context.scope
-        await usergroups.set_membership(scope, user_id, usergroup_id, status)
-        return await load_record(info, await find(scope, USER, user_id))
+        number = await usergroups.set_membership(info.context.scope, user_id, usergroup_id, status)
+        return await load_record(info, number)
 
     @root_field(_ADMIN_WRITE)
     async def usergroup_membership_delete(self, info: Info, user_id: ID, usergroup_id: ID) -> UserObject | None:
         """Remove a user from a usergroup, whose privileges the user loses."""
-        scope = info.context.scope
-        await usergroups.delete_membership(scope, user_id, usergroup_id)
-        return await load_record(info, await find(scope, USER, user_id))
+        number = await usergroups.delete_membership(info.context.scope, user_id, usergroup_id)
+        return await load_record(info, number)
 
 
 @strawberry.type

@@ -65,8 +65,10 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
         await invalidate_credentials(scope, user_id)
 
 
-async def anonymize_user(scope: Scope, user: Reference | str) -> Erasure:
+async def anonymize_user(scope: Scope, user: Reference | str) -> tuple[int, Erasure]:
     """Erase the personal data of a user everywhere (`domain.people.erasure`), with what the store knows by the same e-mail.
+
+    Return the user's internal id, and what was erased.
 
     The account remains disabled and nameless, so that orders keep their customer.
     """
@@ -74,7 +76,7 @@ async def anonymize_user(scope: Scope, user: Reference | str) -> Erasure:
     async with database.transaction(scope):
         await lock_purchases(scope, await load_person(scope, users=[user_id]))
         account = await _lock_removable(scope, user_id)
-        return await _anonymize(scope, account, await load_person(scope, users=[user_id]))
+        return user_id, await _anonymize(scope, account, await load_person(scope, users=[user_id]))
 
 
 async def anonymize_guest(scope: Scope, email: str) -> Erasure:

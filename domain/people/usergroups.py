@@ -112,8 +112,8 @@ async def delete_usergroup(scope: Scope, usergroup: Reference | str) -> None:
         await invalidate_credentials(scope)
 
 
-async def set_membership(scope: Scope, user: Reference | str, usergroup: Reference | str, status: str) -> None:
-    """Set a user's membership in a group: `A` active, `F` available, `P` pending, `D` declined.
+async def set_membership(scope: Scope, user: Reference | str, usergroup: Reference | str, status: str) -> int:
+    """Set a user's membership in a group: `A` active, `F` available, `P` pending, `D` declined; return the user's internal id.
 
     Raises `NotFound` for either, `InsufficientPrivileges` if the group has more privileges than the caller, and `RuleViolation` for a user
     who is not an administrator in a group of type `A`.
@@ -126,7 +126,7 @@ async def set_membership(scope: Scope, user: Reference | str, usergroup: Referen
         account = await account_of(scope, user_id)
         _check_may_set_membership(scope, account, group, status_code)
         if await database.fetchval(_MEMBERSHIP_STATUS, scope.store.id, group["id"], user_id) == status_code:
-            return
+            return user_id
         await insert_row(
             scope,
             "usergroup_memberships",
@@ -139,10 +139,11 @@ async def set_membership(scope: Scope, user: Reference | str, usergroup: Referen
         details = {"usergroup": str(group["public_id"]), "status": status_code}
         await audit.record(scope, "membership.set", "user", account.public_id, details)
         await invalidate_credentials(scope, user_id)
+    return user_id
 
 
-async def delete_membership(scope: Scope, user: Reference | str, usergroup: Reference | str) -> None:
-    """Delete a user's membership in a group, whatever its status.
+async def delete_membership(scope: Scope, user: Reference | str, usergroup: Reference | str) -> int:
+    """Delete a user's membership in a group, whatever its status; return the user's internal id.
 
     Raises `NotFound` for the user, the group, or a user who isn't in it, and `InsufficientPrivileges` as `set_membership` does.
     """
@@ -158,6 +159,7 @@ async def delete_membership(scope: Scope, user: Reference | str, usergroup: Refe
             scope, "membership.deleted", "user", account.public_id, {"usergroup": str(group["public_id"])}
         )
         await invalidate_credentials(scope, user_id)
+    return user_id
 
 
 _DELETE_MEMBERSHIP = (

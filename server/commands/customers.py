@@ -117,7 +117,7 @@ async def _erase(args: argparse.Namespace) -> None:
             if user_id is None:
                 erasure = await removal.anonymize_guest(scope, args.email)
             else:
-                erasure = await removal.anonymize_user(scope, user_id)
+                _, erasure = await removal.anonymize_user(scope, user_id)
     result = {
         "rows": erasure.rows,
         "kept_orders": erasure.kept_orders,
