@@ -1,6 +1,6 @@
 """Show the charges of the gateway `sandbox`, and let a person decide what becomes of each (docs/payments.md#sandbox).
 
-Mounted where stores may use the sandbox. A form is accepted from this page alone, and the page can't be framed, run scripts or be cached.
+Mounted where stores may use the sandbox. A form is accepted from this page alone.
 On a development server, whose other data are on its machine too, it answers only to local host names, against DNS rebinding. In production
 it shows a store's charges to the administrators of its payments, who sign in by Basic authentication with e-mail and API key.
 """
@@ -13,7 +13,6 @@ from html import escape
 from aiohttp import hdrs, web
 
 from auth.access import Access
-from auth.store_resolution import build_store, parse_host
 from domain.payments.sandbox import actions
 from domain.payments.sandbox.charges import SandboxCharge, find_charge, latest_charges
 from domain.payments.sandbox.gateway import PAGE
@@ -21,30 +20,14 @@ from kernel.clock import format_rfc3339, now
 from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.money import format_price
 from kernel.scope import Store, active_scope
-from models.connection import database
 from rest_facade.routing import SCOPE, Credential, Handler, Route
+from server.development_pages import is_local, page_response, stores_with_newest
 from server.http import routes
-from server.http.html_pages import html_page, page_headers, style_source
 from server.operations.store_admin import system_scope
 
-MAX_STORES = 20
 MAX_CHARGES = 50
 
-_LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
-h2 { margin-top: 2.5rem; } article { border: 1px solid #ccc; border-radius: 6px; padding: .8rem 1rem; margin: 1rem 0; }
-h3 { margin: 0; } p { margin: .2rem 0; color: #555; } code { overflow-wrap: anywhere; }
-form { display: inline; } button { font: inherit; margin: .6rem .4rem 0 0; padding: .2rem .8rem; border: 1px solid #888; border-radius: 4px;
-background: #fff; cursor: pointer; } button:hover, button:focus { background: #eee; }
-"""
-HEADERS = {
-    **page_headers(cache="no-store", form="'self'", style=style_source(_STYLE), img="data:"),
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-_INTRODUCTION = """<h1>Payments</h1>
-<p>Charges of the sandbox, newest first: no money moves. What you decide is sent to the store as a signed notification.</p>"""
-_STORE = "<section>\n<h2>{name}</h2>\n{charges}\n</section>"
+_INTRODUCTION = "Charges of the sandbox, newest first: no money moves. What you decide is sent to the store as a signed notification."
 _CHARGE = """<article id="{id}">
 <h3>Order {order} · {kind} · {amount}</h3>
 <p>{status} · created {created_at}{expires}</p>
@@ -52,14 +35,6 @@ _CHARGE = """<article id="{id}">
 {buttons}
 </article>"""
 _BUTTON = '<form method="post" action="{page}/{store}/{charge}/{action}"><button>{label}</button></form>'
-
-_STORES = """
-    select t.* from tenants t join (select tenant_id, max(created_at) as latest from sandbox_charges group by tenant_id) c
-        on c.tenant_id = t.id
-    where $2 in ('', t.public_id::text)
-    order by c.latest desc limit $1
-"""
-
 
 _ADMINISTRATORS = Access(privileges=("manage_payments",))
 
@@ -96,8 +71,7 @@ def add_routes(app: web.Application, *, local_only: bool) -> None:
 
     def checked(handler: Callable[[web.Request], Awaitable[web.Response]]) -> Callable[..., Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            name = parse_host(request.headers.get(hdrs.HOST))
-            if local_only and (name is None or not (name in _LOCAL or name.endswith(".localhost"))):
+            if local_only and not is_local(request):
                 raise NotFound("page")
             return await handler(request)
 
@@ -109,21 +83,9 @@ def add_routes(app: web.Application, *, local_only: bool) -> None:
 
 async def show_charges(request: web.Request) -> web.Response:
     """Render `GET /dev/payments`; `?store=<UUID>` selects one store."""
-    sections = [
-        _STORE.format(
-            name=escape(store.name), charges="\n".join(_article(store, charge) for charge in await _charges_of(store))
-        )
-        for store in await _stores_with_charges(_shown_store(request))
-    ]
-    body = "\n".join([_INTRODUCTION, *(sections or ["<p>None yet.</p>"])])
-    page = html_page("Vitrine · Payments", f"<style>{_STYLE}</style>", body)
-    return web.Response(text=page, content_type="text/html", charset="utf-8", headers=HEADERS)
-
-
-def _shown_store(request: web.Request) -> str:
-    """Return the id of the store to be shown: the administrator's own; on a development server the one that is asked for, or all."""
-    scope = request.get(SCOPE)
-    return str(scope.store.public_id) if scope is not None else request.query.get("store", "")
+    stores = await _stores(request, request.query.get("store", ""))
+    charges = [(store, [_article(store, charge) for charge in await _charges_of(store)]) for store in stores]
+    return page_response("Payments", _INTRODUCTION, charges, form="'self'")
 
 
 async def decide(request: web.Request) -> web.Response:
@@ -131,8 +93,8 @@ async def decide(request: web.Request) -> web.Response:
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin" or not _is_own(request):
         raise Forbidden("insufficient permissions")
     store_id, charge_id = request.match_info["store"], request.match_info["charge"]
-    stores = await _stores_with_charges(store_id)
-    if not stores or not store_id:
+    stores = await _stores(request, store_id)
+    if not stores:
         raise NotFound("charge")
     scope = system_scope(stores[0])
     try:
@@ -151,10 +113,10 @@ def _is_own(request: web.Request) -> bool:
     return origin.partition("://")[2] == request.headers.get(hdrs.HOST)
 
 
-async def _stores_with_charges(public_id: str) -> Sequence[Store]:
-    """Return the stores with the newest charges, or the one with this id."""
-    async with database.cross_store_connection() as everywhere:
-        return [build_store(record) for record in await everywhere.fetch(_STORES, MAX_STORES, public_id)]
+async def _stores(request: web.Request, public_id: str) -> Sequence[Store]:
+    """Return the administrator's own store; on a development server that with this id, or those with the newest charges."""
+    scope = request.get(SCOPE)
+    return [scope.store] if scope is not None else await stores_with_newest("sandbox_charges", public_id)
 
 
 async def _charges_of(store: Store) -> list[SandboxCharge]:

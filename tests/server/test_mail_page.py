@@ -57,7 +57,7 @@ async def test_the_page_shows_emails_and_their_tokens(store):
 
 
 async def test_a_store_is_selected_however_many_others_have_newer_mails(store, other_store, monkeypatch):
-    monkeypatch.setattr("server.mail_page.MAX_STORES", 1)
+    monkeypatch.setattr("server.development_pages.MAX_STORES", 1)
     await write(store)
     await write(other_store)
     later = "update mails set created_at = now() + interval '1 year' where tenant_id = $1"
