@@ -100,16 +100,21 @@ def _placed_below(ancestor: str, product: str) -> str:
     )
 
 
-PRODUCT_COUNT = (
-    "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
-    " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)"
+# Each is looked up by its key: a join may compare all products with all while PostgreSQL's statistics are older than an import.
+_COUNTED = "EXISTS (SELECT FROM products p WHERE p.tenant_id = l.tenant_id AND p.id = l.product_id AND p.deleted_at IS NULL{} OFFSET 0)"
+_COUNT_IN = (
+    "(SELECT count(*) FROM product_categories l"
+    f" WHERE l.tenant_id = t.tenant_id AND l.category_id = t.id AND {_COUNTED})"
 )
-
-
+PRODUCT_COUNT = _COUNT_IN.format("")
 _COUNT_BELOW = (
-    "(SELECT count(DISTINCT p.id) FROM categories d JOIN product_categories pc ON pc.tenant_id = d.tenant_id AND pc.category_id = d.id"
-    " JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
-    f" WHERE d.tenant_id = t.tenant_id AND {_is_below('d', 't')} AND p.deleted_at IS NULL)"
+    "(SELECT count(DISTINCT l.product_id) FROM categories d"
+    " JOIN product_categories l ON l.tenant_id = d.tenant_id AND l.category_id = d.id"
+    f" WHERE d.tenant_id = t.tenant_id AND {_is_below('d', 't')} AND {_COUNTED})"
+)
+_COUNT_IN_COLLECTION = (
+    "(SELECT count(*) FROM collection_products l"
+    f" WHERE l.tenant_id = t.tenant_id AND l.collection_id = t.id AND {_COUNTED})"
 )
 _IN_OPENED = "{opened}"
 
@@ -121,19 +126,19 @@ def _listed_below(product: str, category: str) -> str:
 
 def product_count(include_descendants: bool = False) -> Callable[[Scope], Condition]:
     """Return the number of a category's products, or of those in it and below; shoppers count those that they find there."""
-    sql, shown = PRODUCT_COUNT, of_row(LISTED_IN_CATEGORY, "p")
+    sql, shown = _COUNT_IN, of_row(LISTED_IN_CATEGORY, "p")
     if include_descendants:
         sql, shown = _COUNT_BELOW, _listed_below("p", "t")
-    return lambda scope: Condition(f"{sql[:-1]} AND {shown})" if is_shopper(scope) else sql)
+    return _count_of(sql, shown)
 
 
 def collection_count() -> Callable[[Scope], Condition]:
     """Return the number of a collection's products; shoppers count those that they find in lists."""
-    sql = (
-        "(SELECT count(*) FROM collection_products l JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id"
-        " WHERE l.tenant_id = t.tenant_id AND l.collection_id = t.id AND p.deleted_at IS NULL{})"
-    )
-    return lambda scope: Condition(sql.format(f" AND {of_row(LISTED, 'p')}" if is_shopper(scope) else ""))
+    return _count_of(_COUNT_IN_COLLECTION, of_row(LISTED, "p"))
+
+
+def _count_of(sql: str, shown: str) -> Callable[[Scope], Condition]:
+    return lambda scope: Condition(sql.format(f" AND {shown}" if is_shopper(scope) else ""))
 
 
 def _products(rows: str) -> VisibleRows:

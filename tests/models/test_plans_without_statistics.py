@@ -88,7 +88,14 @@ LISTS = [
     ("users", "order_page(per_page: 1000, filter: {customer_id: $ids}) { total items { id } }"),
 ]
 
-OF_SHOPPERS = [(table, text) for table, text in LISTS if "order" not in text]
+COUNTS = [
+    ("categories", "category_page(per_page: 100, filter: {id: $ids}) { total items { id product_count } }"),
+    (
+        "categories",
+        "category_page(per_page: 100, filter: {id: $ids}) { items { id product_count(include_descendants: true) } }",
+    ),
+]
+OF_SHOPPERS = [(table, text) for table, text in [*LISTS, *COUNTS] if "order" not in text]
 TEXTS = [
     ("products", "sku", "products(limit: 1000, filter: {sku: $texts}) { id }"),
     ("products", "name", "product_page(per_page: 20, filter: {name: $texts}) { total items { id } }"),
@@ -97,7 +104,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one id", "as many ids as a filter takes"])
-@pytest.mark.parametrize("table, list_field", LISTS)
+@pytest.mark.parametrize("table, list_field", [*LISTS, *COUNTS])
 async def test_a_list_of_new_records_looks_ids_up_once(
     sample: SampleStore, table: str, list_field: str, number: int
 ) -> None:
