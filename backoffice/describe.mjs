@@ -22,6 +22,13 @@ const KINDS = {
 };
 // Refuses an update of a record that was changed since: no input of a form.
 const GUARD = "expected_updated_at";
+// Inputs of promotions, which have editors of their own, and what these read: conditions as deep as they may be.
+const UNITS = "products { product_id quantity }";
+const conditions = (sets) => `match holds conditions { kind operator cents number grams flag texts ids ${UNITS} feature_id ${sets > 1 ? conditions(sets - 1) : ""} }`;
+const EDITORS = {
+  PromotionConditionGroupInput: { kind: "conditions", selection: conditions(8) },
+  PromotionBonusInput: { kind: "bonuses", selection: `kind discount { mode value } product_ids category_ids shipping_method_ids ${UNITS} points promotion_id` },
+};
 const enums = {};
 
 function labelOf(type) {
@@ -50,7 +57,7 @@ function readable(type, depth = 0) {
   return Object.entries(type.getFields()).flatMap(([name, field]) => {
     const { named } = unwrap(field.type);
     if (field.args.some((argument) => isNonNullType(argument.type) && argument.defaultValue === undefined)) return [];
-    if (isAbstractType(named)) return [];
+    if (isAbstractType(named) || (field.deprecationReason && named.name === "JSON")) return [];
     if (!isObjectType(named)) return [{ ...described(name, field), of: depth ? undefined : type.name }];
     if (named.name.endsWith("Connection")) return [];
     const base = { ...described(name, field), of: depth ? undefined : type.name };
@@ -89,6 +96,8 @@ function writable(input, record, entity, depth = 0) {
     const { named } = unwrap(field.type);
     const from = source(name, record);
     const base = { ...described(name, field), from };
+    if (EDITORS[named.name]) return [{ ...base, ...EDITORS[named.name] }];
+    if (base.kind === "json" && field.deprecationReason) return [];
     if (!isInputObjectType(named)) {
       // Read as an object and written as JSON: a form can't send back what it shows.
       if (from && !from.includes(".") && isObjectType(getNamedType(record.getFields()[from].type))) return [{ ...base, from: undefined, isUnread: true }];

@@ -471,6 +471,87 @@ export type ProductImageInput = {
   alt?: string | null | undefined;
 };
 
+/** What a condition compares (docs/promotions.md#conditions), and the member of its value. */
+export type PromotionConditionKind =
+  /** Takes `cents`. */
+  | 'subtotal'
+  /** Takes `cents`. */
+  | 'price'
+  /** Takes `number`. */
+  | 'products_number'
+  /** Takes `grams`. */
+  | 'total_weight'
+  /** Takes `products`. */
+  | 'products'
+  /** Takes `ids`. */
+  | 'categories'
+  /** Takes `ids`. */
+  | 'users'
+  /** Takes `ids`. */
+  | 'usergroup'
+  /** Takes `ids`. */
+  | 'payment'
+  /** Takes `ids`. */
+  | 'shipping'
+  /** Takes `ids`. */
+  | 'destinations'
+  /** Takes `texts`. */
+  | 'country'
+  /** Takes `texts`. */
+  | 'state'
+  /** Takes `texts`. */
+  | 'zip_postal_code'
+  /** Takes `texts`. */
+  | 'coupon_code'
+  /** Takes `flag`. */
+  | 'once_per_customer'
+  /** Takes `number`. */
+  | 'number_of_usages'
+  /** Takes `texts`. */
+  | 'auto_coupons'
+  /** Takes `products`. */
+  | 'purchased_products'
+  /** Takes `number`. */
+  | 'orders_number'
+  /** Takes `cents`. */
+  | 'orders_total'
+  /** Takes `number`. */
+  | 'reward_points'
+  /** Takes `flag`. */
+  | 'registered'
+  /** Takes `texts`. */
+  | 'feature';
+
+/** How a condition compares. */
+export type PromotionOperator =
+  /** Equal to it. */
+  | 'eq'
+  /** Not equal to it. */
+  | 'neq'
+  /** One of them. */
+  | 'in'
+  /** None of them. */
+  | 'nin'
+  /** Contains it. */
+  | 'cont'
+  /** Doesn't contain it. */
+  | 'ncont'
+  /** At least it. */
+  | 'gte'
+  /** More than it. */
+  | 'gt'
+  /** At most it. */
+  | 'lte'
+  /** Less than it. */
+  | 'lt';
+
+/** What a promotion applies to. */
+export type PromotionZone =
+  /** A whole order. */
+  | 'cart'
+  /** The price of each product. */
+  | 'catalog';
+
 /** The status of a refund. */
 export type RefundState =
   /** The gateway has not answered yet. */
@@ -953,6 +1034,18 @@ export type OfficeCombinationDeleteMutationVariables = Exact<{
 
 export type OfficeCombinationDeleteMutation = { combination_delete: { id: string } };
 
+export type OfficeConditionTypesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type OfficeConditionTypesQuery = { promotion_condition_types: Array<{ kind: PromotionConditionKind, value: string, operators: Array<PromotionOperator>, zones: Array<PromotionZone> }> | null };
+
+export type OfficeTrialQueryVariables = Exact<{
+  input: OrderInput;
+}>;
+
+
+export type OfficeTrialQuery = { order_preview: { subtotal_cents: number, discount_cents: number, shipping_cents: number, surcharge_cents: number, tax_cents: number, total_cents: number, points_earned: number, lines: Array<{ name: string, quantity: number, base_price_cents: number, price_cents: number, total_cents: number, is_gift: boolean }>, discounts: Array<{ promotion_id: string, name: string, amount_cents: number }> } | null };
+
 export type SignInMutationVariables = Exact<{
   identifier: string;
   password: string;
@@ -1124,6 +1217,8 @@ export const OfficeProductOptionsDocument = new TypedDocumentString(` query Offi
 export const OfficeOptionCreateDocument = new TypedDocumentString(` mutation OfficeOptionCreate($input: OptionInput!) { option_create(input: $input) { id } } `) as unknown as TypedDocumentString<OfficeOptionCreateMutation, OfficeOptionCreateMutationVariables>;
 export const OfficeCombinationsDocument = new TypedDocumentString(` mutation OfficeCombinations($product_id: ID!, $inputs: [CombinationInput!]!) { combination_batch_create(product_id: $product_id, inputs: $inputs) { id } } `) as unknown as TypedDocumentString<OfficeCombinationsMutation, OfficeCombinationsMutationVariables>;
 export const OfficeCombinationDeleteDocument = new TypedDocumentString(` mutation OfficeCombinationDelete($id: ID!) { combination_delete(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeCombinationDeleteMutation, OfficeCombinationDeleteMutationVariables>;
+export const OfficeConditionTypesDocument = new TypedDocumentString(` query OfficeConditionTypes { promotion_condition_types { kind value operators zones } } `) as unknown as TypedDocumentString<OfficeConditionTypesQuery, OfficeConditionTypesQueryVariables>;
+export const OfficeTrialDocument = new TypedDocumentString(` query OfficeTrial($input: OrderInput!) { order_preview(input: $input) { lines { name quantity base_price_cents price_cents total_cents is_gift } discounts { promotion_id name amount_cents } subtotal_cents discount_cents shipping_cents surcharge_cents tax_cents total_cents points_earned } } `) as unknown as TypedDocumentString<OfficeTrialQuery, OfficeTrialQueryVariables>;
 export const SignInDocument = new TypedDocumentString(` mutation SignIn($identifier: String!, $password: String!) { sign_in(identifier: $identifier, password: $password) { refresh_token requires_2fa temp_token } } `) as unknown as TypedDocumentString<SignInMutation, SignInMutationVariables>;
 export const SignInVerifyDocument = new TypedDocumentString(` mutation SignInVerify($temp_token: String!, $code: String!) { sign_in_verify(temp_token: $temp_token, code: $code) { refresh_token } } `) as unknown as TypedDocumentString<SignInVerifyMutation, SignInVerifyMutationVariables>;
 export const SessionDocument = new TypedDocumentString(` query Session { me { id name email role is_owner vendor { id name } } store { id name currency status maintenance_message browser_idle_minutes time_zone logo { url(size: W128) alt } } permissions { privileges queries mutations refused_fields } } `) as unknown as TypedDocumentString<SessionQuery, SessionQueryVariables>;

@@ -8,7 +8,7 @@ const { entities } = JSON.parse(readFileSync("src/entities.json", "utf8"));
 const shown = (fields) => fields.map((field) => `${field.name} ${field.kind === "record" ? `{ id ${field.label} }` : field.kind === "object" ? `{ ${shown(field.members)} }` : ""}`).join(" ");
 const read = (fields) => fields.filter((field) => field.from).map((field) => {
   const [name, id] = field.from.split(".");
-  return id ? `${name} { ${id} }` : field.kind === "object" ? `${name} { ${read(field.members)} }` : name;
+  return id ? `${name} { ${id} }` : field.selection ? `${name} { ${field.selection} }` : field.kind === "object" ? `${name} { ${read(field.members)} }` : name;
 }).join(" ");
 
 function documents(entity) {

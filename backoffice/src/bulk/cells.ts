@@ -1,7 +1,7 @@
 // The values of a record as cells of a CSV file, and back. Amounts are decimal, several values are separated by `|`, which in a value is `\|`
 // (and `\` is `\\`), objects are JSON; a spreadsheet of the user's language reads and writes the numbers.
 import type { Values } from "../data/values";
-import type { Choice, Field } from "../entities/types";
+import type { Choice, Field, Kind } from "../entities/types";
 import { readMoney } from "../format";
 import { locale, memberName } from "../texts";
 
@@ -14,6 +14,7 @@ const NO = ["0", "false", "não", "nao", "n", "no"];
 const FORMULA = /^'*[=+\-@\t\r]/;
 const QUOTED = /^'+[=+\-@\t\r]/;
 
+const IS_JSON: ReadonlySet<Kind> = new Set(["object", "json", "conditions", "bonuses"]);
 const isMoney = (field: Field) => field.name.endsWith("_cents");
 const isNumber = (field: Field) => field.kind === "integer" || field.kind === "number";
 
@@ -23,7 +24,7 @@ export function columnName(field: Field): string {
 
 export function toCell(field: Field, value: unknown): string {
   if (value === null || value === undefined) return "";
-  if (field.kind === "object" || field.kind === "json") return JSON.stringify(value);
+  if (IS_JSON.has(field.kind)) return JSON.stringify(value);
   if (Array.isArray(value)) return value.map((each) => escaped(toCell({ ...field, isList: false }, each))).join(SEPARATOR);
   if (isMoney(field)) return decimal((Number(value) / 100).toFixed(2));
   if (isNumber(field)) return decimal(String(value));
@@ -41,7 +42,7 @@ const toText = (text: string) => (FORMULA.test(text) ? `'${text}` : text);
 export function fromCell(field: Field, cell: string, choices: readonly Choice[] = []): unknown {
   const text = cell.trim();
   if (!text) return undefined;
-  if (field.kind === "object" || field.kind === "json") return json(text);
+  if (IS_JSON.has(field.kind)) return json(text);
   if (field.isList) return values(text).map((each) => fromCell({ ...field, isList: false }, each, choices)).filter((each) => each !== undefined);
   if (isMoney(field)) return checked(readMoney(text), "import.amount");
   if (isNumber(field)) return checked(field.kind === "integer" && !/^-?\d+$/.test(text) ? Number.NaN : Number(text.replace(",", ".")), "import.number");

@@ -1,6 +1,7 @@
 // What is read of a record, the values of its form, and what the form has changed.
 import type { Entity, Field } from "../entities/types";
 import { readMoney } from "../format";
+import { readBonus, readConditions } from "../pages/promotions/terms";
 import { isRefused } from "./permissions";
 
 export type Values = Record<string, unknown>;
@@ -25,6 +26,7 @@ const stem = (path: string) => path.split(".")[0] ?? path;
 function formField(field: Field): string {
   const [name = "", id] = (field.from ?? "").split(".");
   if (id) return `${name} { ${id} }`;
+  if (field.selection) return `${name} { ${field.selection} }`;
   if (field.kind !== "object") return name;
   return `${name} { ${(field.members ?? []).filter((member) => member.from).map(formField).join(" ")} }`;
 }
@@ -39,6 +41,7 @@ function formValue(field: Field, record: Values): unknown {
   const value = record[name];
   if (value === null || value === undefined) return value;
   const convert = (each: unknown): unknown =>
+    field.kind === "conditions" ? readConditions(each as Values) : field.kind === "bonuses" ? readBonus(each as Values) :
     id ? (each as Values)[id] : field.kind === "object" ? formValues(field.members ?? [], each as Values) : each;
   return Array.isArray(value) ? value.map(convert) : convert(value);
 }

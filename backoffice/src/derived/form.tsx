@@ -10,13 +10,14 @@ import { useEffect, useState } from "react";
 import { useFormState } from "react-hook-form";
 import { mayAct } from "../data/permissions";
 import { ORDER } from "../entities/order";
-import type { Entity, Field, Write } from "../entities/types";
+import type { Entity, Field, Kind, Write } from "../entities/types";
 import { ServerError } from "../graphql/errors";
 import { FieldInput, isLong } from "./input";
 
 // Objects and long texts have the whole width; objects come last.
-const isWide = (field: Field) => isLong(field) || field.kind === "object" || field.kind === "json";
-const weight = (field: Field) => (field.kind === "object" || field.kind === "json" ? 1 : 0);
+const LARGE: readonly Kind[] = ["object", "json", "conditions", "bonuses"];
+const isWide = (field: Field) => isLong(field) || LARGE.includes(field.kind);
+const weight = (field: Field) => (LARGE.includes(field.kind) ? 1 : 0);
 const GRID = {
   display: "grid", gap: 1, columnGap: 2, p: 2,
   gridTemplateColumns: { xs: "minmax(0, 1fr)", md: "repeat(2, minmax(0, 1fr))" },

@@ -1,5 +1,6 @@
 // The input of a field, by its kind.
 import { useRecordContext, useTranslate } from "ra-core";
+import { lazy } from "react";
 import {
   ArrayInput, AutocompleteArrayInput, AutocompleteInput, BooleanInput, NullableBooleanInput, NumberInput, PasswordInput, ReferenceArrayInput,
   ReferenceInput, SelectArrayInput, SelectInput, SimpleFormIterator, TextArrayInput, TextInput,
@@ -13,6 +14,9 @@ import { JsonInput } from "./json-input";
 import { Members } from "./members";
 import { PicturesInput } from "./pictures-input";
 import { useStatuses } from "./statuses";
+
+const ConditionsInput = lazy(() => import("../pages/promotions/conditions"));
+const BonusesInput = lazy(() => import("../pages/promotions/bonuses"));
 
 interface Props {
   field: Field;
@@ -54,6 +58,10 @@ export function FieldInput(props: Props) {
       return <Objects {...props} />;
     case "json":
       return <JsonInput {...useCommon(props)} />;
+    case "conditions":
+      return <ConditionsInput source={props.source} label={fieldName(field.name)} />;
+    case "bonuses":
+      return <BonusesInput source={props.source} label={fieldName(field.name)} />;
     case "file":
       return null;
     default:

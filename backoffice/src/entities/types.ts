@@ -1,5 +1,5 @@
 // The description of an entity, as describe.mjs writes it from the schema.
-export type Kind = "id" | "text" | "integer" | "number" | "boolean" | "time" | "enum" | "status" | "json" | "file" | "record" | "object";
+export type Kind = "id" | "text" | "integer" | "number" | "boolean" | "time" | "enum" | "status" | "json" | "file" | "record" | "object" | "conditions" | "bonuses";
 
 export interface Field {
   name: string;
@@ -15,6 +15,8 @@ export interface Field {
   entity?: string;
   label?: string;
   members?: readonly Field[];
+  // What an editor of its own reads.
+  selection?: string;
   // The path below the record from which a form reads the value.
   from?: string;
 }

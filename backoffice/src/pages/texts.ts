@@ -5,6 +5,7 @@ import { BULK } from "./bulk/texts";
 import { CUSTOMERS } from "./customers/texts";
 import { ORDERS } from "./orders/texts";
 import { PRODUCTS } from "./products/texts";
+import { PROMOTIONS } from "./promotions/texts";
 import { SETTINGS } from "./settings/texts";
 import { VENDORS } from "./vendors/texts";
 
@@ -14,6 +15,7 @@ export const PAGES: Texts = {
   ...CUSTOMERS,
   ...ORDERS,
   ...PRODUCTS,
+  ...PROMOTIONS,
   ...SETTINGS,
   ...VENDORS,
   "home.sales": ["Vendas", "Sales"],

@@ -4,12 +4,12 @@ action:Ação|address:Endereço|address_type:Tipo de endereço|addresses:Endere�
 amount_cents:Valor|areas:Áreas|area_name:Nome da área|at:Quando|actor_kind:Autor|attachments:Anexos|attempts:Tentativas
 available_at:Disponível em|available_before:Disponível antes de|available_cents:Disponível|available_quantity:Quantidade disponível
 average_rating:Nota média|balance:Saldo|balance_cents:Saldo|base_cents:Preço base|below_category_id:Na categoria ou abaixo
-billing_address:Endereço de cobrança|blurhash:Blurhash|bonuses:Bônus|boleto:Boleto|box:Caixa|box_id:Caixa|bytes:Tamanho|call:Chamada|card:Cartão
+billing_address:Endereço de cobrança|blurhash:Blurhash|bonuses:Bônus|bonus_list:Bônus|boleto:Boleto|box:Caixa|box_id:Caixa|bytes:Tamanho|call:Chamada|card:Cartão
 carrier:Transportadora|carts:Carrinhos|categories:Categorias|category:Categoria|category_id:Categoria principal|category_ids:Categorias
 charge_id:Cobrança|charges:Cobranças|children:Subcategorias|choices:Escolhas|cities:Cidades|city:Cidade|client_id:ID do cliente
 cnpj:CNPJ|code:Código|color:Cor|combinations:Combinações|comments:Comentários|commission:Comissão|commission_percent:Comissão (%)
 commission_type:Tipo de comissão|company_name:Empresa|compare_at_cents:Preço de comparação|comparison:Comparação|complement:Complemento
-conditions:Condições|contact_name:Contato|content:Conteúdo|countries:Países|country:País|country_code:País|coupon_code:Cupom|cpf:CPF
+conditions:Condições|condition_tree:Condições|contact_name:Contato|content:Conteúdo|countries:Países|country:País|country_code:País|coupon_code:Cupom|cpf:CPF
 created_at:Criado em|created_before:Criado antes de|created_from:Criado a partir de|credit_limit_cents:Limite de crédito|currency:Moeda
 customer:Cliente|customer_id:Cliente|customer_email:E-mail do cliente|days:Dias|default_billing_address:Endereço de cobrança padrão
 default_shipping_address:Endereço de entrega padrão|delivered_at:Entregue em|delivery_time:Prazo de entrega|description:Descrição

@@ -29,6 +29,8 @@ Discounts of the store:Descontos da loja|The surcharge of the payment:Acréscimo
 Taxes that are added to the prices:Impostos somados ao preço|A paid order earned them:Ganhos em pedido|An order spent them:Gastos em pedido
 The order was cancelled or refunded:Pedido cancelado ou reembolsado|They were set by staff or an app:Ajuste
 The order that spent them was cancelled, refunded or reduced:Devolvidos|A whole order:O pedido inteiro|The price of each product:O preço do produto
+Equal to it:Igual a|Not equal to it:Diferente de|One of them:Um destes|None of them:Nenhum destes|Contains it:Contém|Doesn't contain it:Não contém
+At least it:No mínimo|More than it:Mais de|At most it:No máximo|Less than it:Menos de
 A boolean, \`Y\` or \`N\`:Sim ou não|A text:Texto|A whole number:Número inteiro|One of its variants:Escolha|A secret:Segredo
 Its own prices and rates:Tabela própria|An installed app, by a call:Aplicativo|A carrier fails:Falha da transportadora|Exclusive:Exclusivo
 In maintenance:Em manutenção|Realtime:Em tempo real|Manual:Manual|Plain number:Número|Testimonials:Depoimentos|Author:Autor
