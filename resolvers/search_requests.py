@@ -19,7 +19,7 @@ from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
 from schema.filters import check_filter_size, check_filter_text, column_guards
 from schema.inputs import provided_fields
-from schema.pagination import MAX_PAGE_SIZE, check_page_bounds
+from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID, parse_id
 from schema.types.catalog import ProductObject
 
@@ -44,7 +44,7 @@ class SearchField:
         search = _search(scope, values.get("query"), values.get("filter"), values.get("sort"))
         search = replace(search, facets="facets" in selected, counts="total" in selected or self.is_page)
         if not self.is_page:
-            return _page_of(search, values)
+            return _page_of(search, *(values.get(name) for name in ("first", "after", "last", "before")))
         page, size = values["page"], values["per_page"]
         check_page_bounds(size, 0, MAX_PAGE_SIZE, "per_page")
         check_page_bounds(page, 0, 2**31 - 1, "page")
@@ -131,16 +131,18 @@ def _rating(value: int) -> int:
     return value
 
 
-def _page_of(search: Search, values: Mapping[str, Any]) -> Search:
-    """Return the search for a page: `first` records after a cursor, or the `last` before one; raise `ValidationFailed` for others."""
-    page = PageRequest.of(values, MAX_PAGE_SIZE)
-    (name, cursor), other = (
-        (("before", page.before), page.after) if page.is_backward else (("after", page.after), page.before)
-    )
-    if other is not None:
+def _page_of(search: Search, first: int | None, after: str | None, last: int | None, before: str | None) -> Search:
+    """Return the search for a page: `first` records after a cursor, or the `last` before one."""
+    backward = last is not None or before is not None
+    if backward and (first is not None or after is not None):
         raise ValidationFailed("expected either first and after, or last and before", field="last", code="invalid")
-    position = None if cursor is None else _order(search).position(name, cursor)
-    return replace(search, limit=page.limit, after=position, backward=page.is_backward)
+    size, cursor, name = (last, before, "before") if backward else (first, after, "after")
+    limit = DEFAULT_PAGE_SIZE if size is None else size
+    check_page_bounds(limit, 0, MAX_PAGE_SIZE, "last" if backward else "first")
+    position = None
+    if cursor is not None:
+        position = _order(search).position(name, cursor)
+    return replace(search, limit=limit, after=position, backward=backward)
 
 
 def _order(search: Search) -> KeysetOrder:

@@ -332,10 +332,8 @@ async def test_each_caller_finds_what_it_may_list(empty: SampleStore, other_samp
         ({"last": 1001}, "last"),
         ({"first": 1, "last": 1}, "last"),
         ({"first": 1, "before": "x"}, "last"),
-        ({"before": "x"}, "last"),
-        ({"last": 1, "after": "x"}, "last"),
         ({"after": "x"}, "after"),
-        ({"last": 1, "before": "WzFd"}, "before"),
+        ({"before": "WzFd"}, "before"),
         ({"after": "WyJwcmljZSIsMSwyXQ"}, "after"),  # of another sort order
         ({"filter": {"rating_from": 0}}, "rating_from"),
         ({"filter": {"rating_from": 6}}, "rating_from"),
