@@ -39,12 +39,15 @@ _MAX_HOST = 255
 _UUID_LENGTH = 36
 _uuid_in = lru_cache(maxsize=4_096)(parse_uuid)
 
-_BY_HOST = """
-select t.*, case when h.is_redirected then
+_LINKED_HOST = """(
+    select l.host from store_hosts l where l.store_id = t.id order by l.is_primary desc, l.host like '%.localhost', l.host limit 1
+) as host"""
+_BY_HOST = f"""
+select t.*, {_LINKED_HOST}, case when h.is_redirected then
     (select p.host from store_hosts p where p.store_id = h.store_id and p.is_primary) end as primary_host
 from store_hosts h join tenants t on t.id = h.store_id where h.host = $1
 """
-_BY_ID = "select * from tenants where public_id = $1"
+_BY_ID = f"select t.*, {_LINKED_HOST} from tenants t where t.public_id = $1"
 
 _resolvers: WeakSet[CachedStoreResolver] = WeakSet()
 
@@ -188,6 +191,7 @@ def build_store(row: Record) -> Store:
         shipment_statuses=tuple(custom_statuses.get("S", ())),
         is_read_only=row.get("is_read_only", False),  # absent before the migration 0027
         limits=_json(row.get("limits")),  # absent before the migration 0062
+        host=row.get("host") or "",
     )
 
 

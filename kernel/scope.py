@@ -35,7 +35,8 @@ class Store:
 
     `settings` has only values that differ from the defaults. `order_statuses` are the store's custom order statuses, each with its
     stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses. While it
-    `is_read_only`, mutations other than sign-ins are refused. `limits` are those that the platform set (`domain.store_limits`).
+    `is_read_only`, mutations other than sign-ins are refused. `limits` are those that the platform set (`domain.store_limits`),
+    `host` the one of which links for its clients are; empty without one of its own.
     """
 
     id: int
@@ -50,6 +51,7 @@ class Store:
     shipment_statuses: tuple[str, ...] = ()
     is_read_only: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
+    host: str = ""
 
     @property
     def has_cscart_dialect(self) -> bool:

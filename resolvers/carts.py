@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import strawberry
@@ -10,7 +11,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain import order_access
-from domain.carts import change, checkout, cleanup, files, lines
+from domain.carts import change, checkout, cleanup, file_uploads, files, lines
 from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
@@ -23,7 +24,13 @@ from models.reading.queries import Row, refers_to
 from resolvers.engine.compiled_results import RESULT, ResultField
 from resolvers.engine.complete import JoinedRelation
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_member, rename_line_fields
+from resolvers.mutation_helpers import (
+    DeletedRecordObject,
+    delete_field,
+    deleted_record,
+    load_member,
+    rename_line_fields,
+)
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields
@@ -44,7 +51,7 @@ from schema.types.carts import (
     PlacedOrderObject,
     ShippingOptionObject,
 )
-from schema.types.media import OptionFileObject
+from schema.types.media import MediaUploadInput, OptionFileObject, OptionFileUploadObject
 
 _SEE_PLACED = Access(
     privileges=("view_orders",),
@@ -137,6 +144,25 @@ class CartMutations:
     async def cart_file_upload(self, info: Info, id: ID, option_id: ID, file: Upload) -> OptionFileObject | None:
         """Store a file of a multipart request for an option of the type `F` in a cart; its ID is then a value of that option."""
         return Row(await files.upload_file(info.context.scope, id, option_id, file))  # type: ignore[arg-type,return-value]
+
+    @root_field(EDIT_CARTS, secret=True)
+    async def cart_file_upload_create(
+        self, info: Info, id: ID, option_id: ID, input: MediaUploadInput
+    ) -> OptionFileUploadObject | None:
+        """Begin the upload of a file for an option of the type `F`; send it to the address, then `cart_file_upload_complete`."""
+        upload = await file_uploads.register_upload(info.context.scope, id, option_id, provided_fields(input))
+        return Row({**asdict(upload), "file_id": str(upload.file_id)})  # type: ignore[return-value]
+
+    @root_field(EDIT_CARTS)
+    async def cart_file_upload_complete(self, info: Info, id: ID, file_id: ID) -> OptionFileObject | None:
+        """Check what was uploaded, and return the file; its ID is then a value of the option in that cart."""
+        return Row(await file_uploads.complete_upload(info.context.scope, id, file_id))  # type: ignore[return-value]
+
+    @root_field(EDIT_CARTS)
+    async def cart_file_delete(self, info: Info, id: ID, file_id: ID) -> DeletedRecordObject:
+        """Delete a file that no line of the cart names."""
+        await file_uploads.delete_file(info.context.scope, id, file_id)
+        return deleted_record(file_id)
 
     @root_field(EDIT_CARTS)
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:

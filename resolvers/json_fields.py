@@ -61,6 +61,7 @@ JSON_FIELDS: Mapping[tuple[str, str], Schema] = {
     ("OptionException", "choice_numbers"): described(
         map_of(STRING), "Variant id by option id; `-1` is any variant, `-2` none."
     ),
+    ("OptionFileUpload", "headers"): map_of(STRING),
     ("Order", "fields"): FREE_OBJECT,
     ("OrderInput", "fields"): FREE_OBJECT,
     ("OrderLine", "extra"): FREE_OBJECT,

@@ -42,6 +42,7 @@ _BY_NAME: Mapping[str, str] = {
     "combinations": "The variants of each, objects of feature ID to variant ID.",
     "inputs": "The records.",
     "installments": "The number of installments.",
+    "file_id": "The ID of the file.",
     "item_id": "The ID of the cart line.",
     "item_ids": "The IDs of the cart lines, at most 200.",
     "items": "The cart lines, at most 200.",

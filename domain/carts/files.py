@@ -46,7 +46,8 @@ _FIND = f"""
 SELECT f.file_id, f.file_name, f.mime_type, f.bytes, o.public_id AS option_id FROM carts c
 JOIN option_files f ON f.tenant_id = c.tenant_id AND f.cart_id = c.id
 JOIN options o ON o.tenant_id = f.tenant_id AND o.id = f.option_id
-WHERE c.tenant_id = $1 AND c.public_id = $2 AND f.file_id = ANY($3::uuid[]) AND (f.created_at > $4 OR {IS_IN_LINE})
+WHERE c.tenant_id = $1 AND c.public_id = $2 AND f.file_id = ANY($3::uuid[]) AND f.sha256 IS NOT NULL
+    AND (f.created_at > $4 OR {IS_IN_LINE})
 """
 _ORDER = """
 UPDATE option_files SET order_id = $3 WHERE tenant_id = $1 AND cart_id = $2 AND file_id = ANY($4::uuid[])
@@ -73,16 +74,14 @@ async def upload_file(scope: Scope, cart: object, option: object, file: Received
     with active_scope(scope):
         current = await find_cart(scope, cart)
         reject_closed(scope, current)
-        await _count_upload(scope)
-        row = await fetchrow(_OPTION, scope.store.id, parse_uuid(option))
-    if row is None:
-        raise NotFound("option")
-    name = _checked_name(row, file)
-    content = await _inspect(file, name)
+        await count_upload(scope)
+        row = await find_option(scope, option)
+    name = checked_name(row, file.file_name, file.size)
+    content = await inspect(file, name)
     public_id = uuid4()
     key = option_file_key(scope.store.public_id, public_id)
     async with transaction(scope):
-        await _check_space(scope, current.id, content.bytes)
+        await check_space(scope, current.id, content.bytes)
     try:
         await storage().put(key, file.content, DownloadableFile(name, content.mime_type).headers())
         await _insert(scope, cart, row["id"], public_id, name, content)
@@ -95,7 +94,15 @@ async def upload_file(scope: Scope, cart: object, option: object, file: Received
     return record
 
 
-async def _count_upload(scope: Scope) -> None:
+async def find_option(scope: Scope, option: object) -> Mapping[str, Any]:
+    """Return an active option of type `F`; raises NotFound."""
+    row: Mapping[str, Any] | None = await fetchrow(_OPTION, scope.store.id, parse_uuid(option))
+    if row is None:
+        raise NotFound("option")
+    return row
+
+
+async def count_upload(scope: Scope) -> None:
     """Count an upload of the caller's address; raise RateLimited for a shopper's that uploads too often."""
     if scope.actor.kind not in SHOPPERS:
         return
@@ -105,17 +112,17 @@ async def _count_upload(scope: Scope) -> None:
         raise RateLimited(f"at most {PER_ADDRESS} files a minute may be uploaded to carts from one address")
 
 
-def _checked_name(option: Mapping[str, Any], file: ReceivedFile) -> str:
-    """Return the name of a file that the option takes by its name and size."""
-    if not file.size:
+def checked_name(option: Mapping[str, Any], file_name: str, size: int) -> str:
+    """Return the name of a file that the option takes by its name and size; raises ValidationFailed for any other."""
+    if not size:
         raise ValidationFailed("the file is empty", field="file", code="required")
-    name: str = read_fields(_NAME, {"file_name": file.file_name}, creating=True)["file_name"]
+    name: str = read_fields(_NAME, {"file_name": file_name}, creating=True)["file_name"]
     allowed = [each for each in option["allowed_extensions"].split(",") if each]
     if allowed and PurePath(name).suffix.lower().removeprefix(".") not in allowed:
         raise ValidationFailed(
             f"option {option['name']} takes files of the types {', '.join(allowed)}", field="file", code="type_invalid"
         )
-    if option["max_file_size"] and file.size > option["max_file_size"] * 1024:
+    if option["max_file_size"] and size > option["max_file_size"] * 1024:
         raise ValidationFailed(
             f"option {option['name']} takes files of at most {option['max_file_size']} KiB",
             field="file",
@@ -124,8 +131,8 @@ def _checked_name(option: Mapping[str, Any], file: ReceivedFile) -> str:
     return name
 
 
-async def _inspect(file: ReceivedFile, name: str) -> FileContent:
-    """Return what is known of a content; what is named as an image has to be one."""
+async def inspect(file: ReceivedFile, name: str) -> FileContent:
+    """Return what is known of a content; raises ValidationFailed for what is named as an image and is none."""
     announced = mimetypes.guess_type(name)[0] or "application/octet-stream"
     try:
         return await inspect_content(file.content, announced)
@@ -136,7 +143,7 @@ async def _inspect(file: ReceivedFile, name: str) -> FileContent:
 async def _insert(scope: Scope, cart: object, option_id: int, public_id: UUID, name: str, content: FileContent) -> None:
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
-        await _check_space(scope, locked.id, content.bytes)
+        await check_space(scope, locked.id, content.bytes)
         await insert_row(
             scope,
             "option_files",
@@ -152,8 +159,8 @@ async def _insert(scope: Scope, cart: object, option_id: int, public_id: UUID, n
         )
 
 
-async def _check_space(scope: Scope, cart_id: int, size: int) -> None:
-    """Refuse a file, in the open transaction, for which the cart, all carts or the store have no space."""
+async def check_space(scope: Scope, cart_id: int, size: int) -> None:
+    """Raise Conflict for a file, in the open transaction, for which the cart, all carts or the store have no space."""
     row = await fetchrow(_OF_CART, scope.store.id, cart_id)
     assert row is not None  # an aggregate always returns a row
     if row["files"] >= MAX_FILES or row["bytes"] + size > MAX_BYTES:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from kernel.scope import Scope
+from kernel.scope import Scope, Store
 from models.quoting import literal
 from models.reading.queries import Condition
 
@@ -185,6 +185,12 @@ def original_path(sha256: str, mime_type: str) -> str:
 def base_url() -> str:
     """Return the address of this server, without a trailing slash."""
     return _addresses.base_url
+
+
+def store_url(store: Store) -> str:
+    """Return the address of this server at the store's own host, where it has one, without a trailing slash."""
+    base = urlsplit(base_url())
+    return f"{base.scheme}://{store.host}{f':{base.port}' if base.port else ''}" if store.host else base_url()
 
 
 def media_key(store: UUID, sha256: str) -> str:

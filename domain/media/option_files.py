@@ -12,15 +12,16 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from domain.media.addresses import base_url
+from domain.media.addresses import base_url, store_url
 from domain.media.contents import IMAGE_TYPES
 from domain.signed_links import sign, verify
 from domain.storage import storage
 from kernel.scope import Scope
-from models.connection.database import execute, fetch, fetchrow, transaction
+from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.rows import from_row
 
 ROUTE = "/files/options"
+UPLOAD_ROUTE = "/files/option-uploads"
 FOLDER = "files/"
 """The folder of all contents, none of which is public: not below `media/`, which a provider may show everyone."""
 LINK_SECONDS = 3_600
@@ -28,12 +29,15 @@ LINK_SECONDS = 3_600
 UNUSED_FOR = timedelta(hours=1)
 """How long a file may wait for a line that names it."""
 _IN_PROGRESS = timedelta(minutes=5)  # A change of a cart that has read the file in time is done by then.
-_PURPOSE = "option files"
+_PURPOSE, _UPLOAD_PURPOSE = "option files", "option file uploads"
 
 _FILE = """
 SELECT file_name, mime_type FROM option_files
-WHERE tenant_id = $1 AND file_id = $2 AND (cart_id IS NOT NULL OR order_id IS NOT NULL) ORDER BY id LIMIT 1
+WHERE tenant_id = $1 AND file_id = $2 AND sha256 IS NOT NULL AND (cart_id IS NOT NULL OR order_id IS NOT NULL) ORDER BY id LIMIT 1
 """
+_AWAITED = (
+    "SELECT true FROM option_files WHERE tenant_id = $1 AND file_id = $2 AND sha256 IS NULL AND cart_id IS NOT NULL"
+)
 IS_IN_LINE = """EXISTS (
     SELECT FROM cart_items i WHERE i.tenant_id = f.tenant_id AND i.cart_id = f.cart_id
         AND i.options @> jsonb_build_array(jsonb_build_object('file', jsonb_build_object('id', f.file_id::text))))"""
@@ -71,6 +75,11 @@ def option_file_key(store: UUID, file: object) -> str:
     return f"{FOLDER}{store}/{file}"
 
 
+def option_upload_key(store: UUID, file: object) -> str:
+    """Return the key of what was uploaded for a file that is not complete."""
+    return f"{FOLDER}{store}/uploads/{file}"
+
+
 def option_file_record(scope: Scope, option: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the file of a stored option, `{id, file_name, mime_type, bytes, url}`; None for one that has none."""
     facts = option.get("file")
@@ -80,7 +89,24 @@ def option_file_record(scope: Scope, option: Mapping[str, Any]) -> dict[str, Any
 def _link(scope: Scope, file: str) -> str:
     expires = (int(scope.now.timestamp()) // LINK_SECONDS + 2) * LINK_SECONDS
     signature = sign(_PURPOSE, f"{scope.store.public_id}:{file}", expires)
-    return f"{base_url()}{ROUTE}/{scope.store.public_id}/{file}?expires={expires}&signature={signature}"
+    return f"{store_url(scope.store)}{ROUTE}/{scope.store.public_id}/{file}?expires={expires}&signature={signature}"
+
+
+def upload_link(scope: Scope, file: UUID, size: int, expires: int) -> str:
+    """Return the address at this server for one upload of a file, of at most `size` bytes."""
+    store = scope.store.public_id
+    signature = sign(_UPLOAD_PURPOSE, f"{store}:{file}:{size}", expires)
+    return f"{base_url()}{UPLOAD_ROUTE}/{store}/{file}?bytes={size}&expires={expires}&signature={signature}"
+
+
+def verify_option_upload_link(store: UUID, file: UUID, size: int, expires: int, signature: str, now: datetime) -> None:
+    """Raise `Forbidden` for an address that this deployment did not sign, and after its time."""
+    verify(_UPLOAD_PURPOSE, f"{store}:{file}:{size}", expires, signature, now)
+
+
+async def is_option_upload_awaited(scope: Scope, file: UUID) -> bool:
+    """Return whether a file of a cart waits for its upload."""
+    return bool(await fetchval(_AWAITED, scope.store.id, file))
 
 
 def verify_file_link(store: UUID, file: UUID, expires: int, signature: str, now: datetime) -> None:
@@ -100,7 +126,10 @@ async def delete_unused_option_files(scope: Scope, *, limit: int) -> int:
     Their content is deleted first, then their rows.
     """
     rows = await fetch(_UNUSED, scope.store.id, limit, scope.now - UNUSED_FOR - _IN_PROGRESS)
-    await storage().delete(option_file_key(scope.store.public_id, row["file_id"]) for row in rows if row["is_last"])
+    last = [row["file_id"] for row in rows if row["is_last"]]
+    await storage().delete(
+        key(scope.store.public_id, file) for file in last for key in (option_file_key, option_upload_key)
+    )
     async with transaction(scope):
         await execute(_FORGET, scope.store.id, [row["id"] for row in rows])
     return len(rows)

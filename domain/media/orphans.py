@@ -15,7 +15,7 @@ from datetime import timedelta
 from domain.media import option_files
 from domain.media.addresses import media_key, upload_key
 from domain.media.fetching import lock_contents
-from domain.media.option_files import option_file_key
+from domain.media.option_files import option_file_key, option_upload_key
 from domain.storage import Storage
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -34,7 +34,7 @@ SELECT sha256, unused_since IS NOT DISTINCT FROM '-infinity' AS is_deleted FROM 
 _UPLOADS = """
 SELECT public_id FROM media_files WHERE tenant_id = $1 AND sha256 IS NULL AND original_id IS NULL AND source_url IS NULL
 """
-_OPTION_FILES = "SELECT DISTINCT file_id FROM option_files WHERE tenant_id = $1"
+_OPTION_FILES = "SELECT DISTINCT file_id, sha256 IS NULL AS is_awaited FROM option_files WHERE tenant_id = $1"
 _ENTER = """
 INSERT INTO media_files (tenant_id, public_id, sha256, status, unused_since, avif_due_at, created_at, updated_at)
 SELECT $1, r.public_id, r.sha256, 'ready', '-infinity', NULL, $3, $3
@@ -60,8 +60,9 @@ async def compare(scope: Scope, storage: Storage) -> StorageComparison:
     # After the objects: what was deleted meanwhile has no row.
     contents = {media_key(store, row["sha256"]): row["is_deleted"] for row in await fetch(_CONTENTS, scope.store.id)}
     uploads = {upload_key(store, row["public_id"]) for row in await fetch(_UPLOADS, scope.store.id)}
-    options = {option_file_key(store, row["file_id"]) for row in await fetch(_OPTION_FILES, scope.store.id)}
-    contents |= dict.fromkeys(options, False)
+    options = await fetch(_OPTION_FILES, scope.store.id)
+    uploads |= {option_upload_key(store, row["file_id"]) for row in options if row["is_awaited"]}
+    contents |= {option_file_key(store, row["file_id"]): False for row in options if not row["is_awaited"]}
     result = StorageComparison(len(contents))
     for key, is_deleted in contents.items():
         if not is_deleted and key not in stored and await storage.head(key) is None:

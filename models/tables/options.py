@@ -38,7 +38,7 @@ class OptionFile(StoreModel, table="option_files"):
     file_name = fields.TextField()
     mime_type = fields.TextField()
     bytes = fields.BigIntField()
-    sha256 = fields.TextField()
+    sha256 = fields.TextField(null=True)  # null: its upload is awaited
     created_at = fields.DatetimeField(default=now)
 
 

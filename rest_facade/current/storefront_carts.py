@@ -34,6 +34,7 @@ _CODES = {
     "customer_email": "email_invalid",
     "code": "code_invalid",
 }
+_UPLOAD = ("file_name", "mime_type", "bytes")
 _REUSED = "idempotency key reused with a different checkout session"
 
 _MAX_POINTS = 2**31 - 1
@@ -56,6 +57,11 @@ class CartHandlers:
             Route("POST", f"{PREFIX}/carts", change("CartCreate", _parse_new_cart, 201), key, creates=True),
             Route("GET", cart, self.show, key),
             Route("POST", f"{cart}/files", self.upload, key, creates=True, takes_files=True),
+            Route("DELETE", f"{cart}/files/{{file_id}}", self.delete_file, key),
+            Route(
+                "POST", f"{cart}/file-uploads", change("CartFileUploadCreate", _parse_upload, 201), key, creates=True
+            ),
+            Route("POST", f"{cart}/file-uploads/{{file_id}}", change("CartFileUploadComplete", _no_input), key),
             Route("POST", f"{cart}/items", change("CartItemAdd", _parse_item, 201), key, creates=True),
             Route("PATCH", item, change("CartItemUpdate", _parse_quantity), key),
             Route("DELETE", item, change("CartItemRemove", _no_input), key),
@@ -90,6 +96,11 @@ class CartHandlers:
             raise ValidationFailed(f"{' and '.join(missing)} is required", fields=missing)
         values = {**_path_ids(request), "option_id": option, "file": file}
         return json_response(await self._execute(scope, operation, values), status=201)
+
+    async def delete_file(self, request: web.Request) -> web.Response:
+        """Delete a file that no line of the cart names."""
+        await self._execute(*self._authorize(request, "CartFileDelete"), _path_ids(request))
+        return web.Response(status=204)
 
     async def shipping_options(self, request: web.Request) -> web.Response:
         """Return the shipping options of the cart."""
@@ -158,6 +169,14 @@ def _path_ids(request: web.Request) -> dict[str, str]:
 
 async def _no_input(request: web.Request) -> dict[str, Any]:
     return {}
+
+
+async def _parse_upload(request: web.Request) -> dict[str, Any]:
+    body = await read_json_object(request)
+    missing = {name: REQUIRED for name in ("option_id", *_UPLOAD) if body.get(name) in (None, "")}
+    if missing:
+        raise ValidationFailed(f"{' and '.join(missing)} is required", fields=missing)
+    return {"option_id": body["option_id"], "input": _select(body, _UPLOAD)}
 
 
 async def _parse_new_cart(request: web.Request) -> dict[str, Any]:

@@ -115,6 +115,28 @@ _CARTS: dict[RouteKey, RouteDocs] = {
             ),
         ),
     ),
+    ("DELETE", f"{_CART}/files/{{file_id}}"): RouteDocs(
+        "Delete a file that no item of the cart names", status=204, operation="StorefrontCartFileDelete"
+    ),
+    ("POST", f"{_CART}/file-uploads"): RouteDocs(
+        "Begin the upload of a file for an option of the type `F`, by one PUT to the `url` of the answer",
+        OperationResult("StorefrontCartFileUploadCreate"),
+        status=201,
+        body=request_body(
+            "option_id",
+            "file_name",
+            "mime_type",
+            "bytes",
+            option_id=STRING,
+            file_name=STRING,
+            mime_type=STRING,
+            bytes=INTEGER,
+        ),
+    ),
+    ("POST", f"{_CART}/file-uploads/{{file_id}}"): RouteDocs(
+        "Complete an upload; the `id` of the answer is then a value of the option",
+        OperationResult("StorefrontCartFileUploadComplete"),
+    ),
     ("POST", f"{_CART}/items"): RouteDocs(
         "Add a product to a cart", OperationResult("StorefrontCartItemAdd"), status=201, body=_ITEM
     ),

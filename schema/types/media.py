@@ -171,6 +171,17 @@ class MediaUploadObject:
     expires_at: DateTime = output_field("Until when the address takes the file.")
 
 
+@object_type("OptionFileUpload", access=INHERITED)
+class OptionFileUploadObject:
+    """An upload of a shopper's file that is awaited."""
+
+    file_id: ID = output_field("The file, for `cart_file_upload_complete`.")
+    url: str = output_field("Where to send the file. It needs no credential.")
+    method: str = output_field("The HTTP method, PUT.")
+    headers: JSON = output_field("The headers to send with it, an object.")
+    expires_at: DateTime = output_field("Until when the address takes the file.")
+
+
 @object_type("OptionFile", access=INHERITED)
 class OptionFileObject:
     """A shopper's file for an option of the type `F`."""

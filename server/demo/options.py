@@ -70,6 +70,8 @@ async def create_options(owner: DemoOwner, catalog: DemoCatalog, products: Seque
         variants=[{"name": "Caixa com laço", "modifier": 990}],
     )
     await owner.create("option", at, name="Gravação na capa", type="I", product_id=ids["Caderno Capim"])
+    art = {"allowed_extensions": "jpg,png,pdf", "max_file_size": 5_120}
+    await owner.create("option", at, name="Arte para a capa", type="F", product_id=ids["Caderno Capim"], **art)
     for name, description, filename, filesize in _ATTACHMENTS:
         file = {"filename": filename, "url": f"{_FILES}/{filename}", "filesize": filesize}
         await owner.create("attachment", at, product_id=ids[name], description=description, **file)

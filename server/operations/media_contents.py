@@ -32,7 +32,7 @@ ORDER BY f.tenant_id, f.id
 _OPTION_FILES = """
 SELECT DISTINCT ON (f.tenant_id, f.file_id) t.public_id AS store, f.file_id, f.sha256, f.mime_type, f.file_name, f.bytes
 FROM option_files f JOIN tenants t ON t.id = f.tenant_id
-WHERE (f.cart_id IS NOT NULL OR f.order_id IS NOT NULL) AND ($1::bigint IS NULL OR f.tenant_id = $1)
+WHERE f.sha256 IS NOT NULL AND (f.cart_id IS NOT NULL OR f.order_id IS NOT NULL) AND ($1::bigint IS NULL OR f.tenant_id = $1)
 ORDER BY f.tenant_id, f.file_id
 """
 

@@ -22,6 +22,9 @@ DEPTH = 3
 CART_MUTATIONS = {
     "cart_create",
     "cart_file_upload",
+    "cart_file_upload_create",
+    "cart_file_upload_complete",
+    "cart_file_delete",
     "cart_item_add",
     "cart_item_update",
     "cart_item_remove",

@@ -48,10 +48,10 @@ async def whole(new_store: NewStore) -> tuple[dict[str, list[Any]], Report]:
     """Return what an import without a fault writes, and its report."""
     store = await new_store()
     report = await run.run(shop(), store.public_id)
-    return await _contents(store), report
+    return await contents_without_ids(store), report
 
 
-async def _contents(store: Store) -> dict[str, list[str]]:
+async def contents_without_ids(store: Store) -> dict[str, list[str]]:
     """Return the rows of all tables without the UUIDs in texts, which differ between imports."""
     return {table: [UUIDS.sub("UUID", row) for row in rows] for table, rows in (await contents(store)).items()}
 
@@ -74,7 +74,7 @@ async def test_the_next_import_ends_as_one_without_the_fault(
     entity, _, number = refused.partition("/")
     assert (entity, number, "status 500: Internal error") in first.failures
     second = await run.run(shop(), store.public_id)
-    after = await _contents(store)
+    after = await contents_without_ids(store)
     different = {table: (rows, expected[table]) for table, rows in after.items() if rows != expected[table]}
     assert different == {}
     assert second.references == report.references

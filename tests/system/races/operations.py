@@ -179,6 +179,9 @@ RACED_MUTATIONS = re.compile(
 )
 NOT_RACED: Mapping[str, str] = {
     "cart_file_upload": "takes a file of a multipart request; limits under the cart's lock (tests/media/test_option_files.py)",
+    "cart_file_upload_create": "limits under the cart's lock, as cart_file_upload (tests/media/test_option_file_uploads.py)",
+    "cart_file_upload_complete": "changes the file alone, under the cart's lock",
+    "cart_file_delete": "changes the file alone, under the cart's lock",
     "vendor_order_update": "order_set_status of a vendor",
     "shipment_update": "changes the shipment alone; its order_status is order_set_status",
     "shipment_delete": "changes the shipment alone",
