@@ -124,8 +124,13 @@ class Context:
         return {"created_at": created_at, "updated_at": updated_at or created_at}
 
     def language(self, record: Record) -> str:
-        """Return the language of a record, the store's first for one that the store doesn't have."""
+        """Return the language of a record, the store's first for one that the store doesn't have.
+
+        While the languages of the source can't be read, the record is left to the next import.
+        """
         code = str(record.get("lang_code") or "").lower()
+        if code and code not in self.languages and self.report.has_unread("languages"):
+            raise NotBrought(f"lang_code {code} is not among the languages, which could not be read")
         return code if code in self.languages else self.languages[0]
 
 

@@ -63,6 +63,10 @@ class Report:
     source: Sums = field(default_factory=Sums)
     target: Sums = field(default_factory=Sums)
 
+    def has_unread(self, entity: str) -> bool:
+        """Return whether the list of an entity could not be read to its end."""
+        return any(failed == entity and not number for failed, number, _ in self.failures)
+
     def fail(self, entity: str, number: object, reason: str) -> None:
         """Record that a record, or with the number "" a list, could not be brought."""
         self.failures.append((entity, str(number), " ".join(reason.split())))
