@@ -24,6 +24,7 @@ from auth.password_authentication import (
     record_sign_in,
     update_password_hash,
 )
+from auth.privileges import check_may_manage_user, load_account
 from auth.signing_keys import process_key_ring
 from kernel.errors import NotFound, Unauthenticated, ValidationFailed
 from kernel.ids import parse_uuid, random_token, uuid7
@@ -36,6 +37,7 @@ from models.rows import from_row, insert_row
 LOGGED_OUT = "logged out"
 LOGGED_OUT_EVERYWHERE = "signed out of all devices"
 REVOKED_BY_USER = "session ended"
+ENDED_BY_STAFF = "session ended by an administrator"
 REUSED = "refresh token reused"
 PASSWORD_CHANGED = "password changed"
 DISABLED = "account disabled"
@@ -194,6 +196,23 @@ async def revoke_session(scope: Scope, public_id: UUID | str) -> None:
         if session is None:
             raise NotFound("session")
         await _revoke(scope, session["id"], user_id, REVOKED_BY_USER)
+
+
+async def end_session_of_user(scope: Scope, public_id: UUID | str) -> None:
+    """Revoke a session of a user whose account the caller may administer; raise `NotFound` for one that isn't active."""
+    async with database.transaction(scope):
+        session = await database.fetchrow(
+            "select id, user_id from sessions where tenant_id = $1 and public_id = $2 and ended_at is null and expires_at > $3",
+            scope.store.id,
+            parse_uuid(public_id),
+            scope.now,
+        )
+        account = None if session is None else await load_account(scope, session["user_id"])
+        if session is None or account is None:
+            raise NotFound("session")
+        check_may_manage_user(scope, account)
+        await _revoke(scope, session["id"], account.id, ENDED_BY_STAFF)
+        await audit.record(scope, "user.session_ended", "user", account.public_id, {"session": str(public_id)})
 
 
 async def revoke_all_sessions(scope: Scope, user_id: int, reason: str, *, except_session_id: int | None = None) -> None:

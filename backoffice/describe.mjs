@@ -12,6 +12,8 @@ const schema = buildSchema(readFileSync(sdl, "utf8"));
 const queries = schema.getQueryType().getFields();
 const mutations = schema.getMutationType().getFields();
 const names = Object.keys(queries).flatMap((name) => (name.endsWith("_page") && name !== "_page" ? [name.slice(0, -5)] : []));
+// What else has mutations of its own, such as the addresses of users.
+const stems = Object.keys(mutations).flatMap((name) => (name.endsWith("_create") ? [name.slice(0, -7)] : []));
 const typeOf = (name) => getNamedType(queries[name].type);
 const entityOf = new Map(names.map((name) => [typeOf(name).name, name]));
 
@@ -136,7 +138,7 @@ function argument(argument, record, entity) {
 // What mutations do with one record besides changing its fields: `order_set_status(id, …)`, `payment_refund(payment_id, …)`.
 function actions(name, record) {
   return Object.entries(mutations).flatMap(([mutation, field]) => {
-    const entity = names.filter((each) => mutation.startsWith(`${each}_`)).toSorted((one, other) => other.length - one.length)[0];
+    const entity = [...names, ...stems].filter((each) => mutation.startsWith(`${each}_`)).toSorted((one, other) => other.length - one.length)[0];
     if (entity !== name || /_(create|update|delete)$/.test(mutation)) return [];
     const target = field.args.find((each) => ["id", `${name}_id`].includes(each.name) && isNonNullType(each.type));
     if (!target) return [];

@@ -7,16 +7,19 @@ from strawberry import Info
 
 from auth.access import Access
 from auth.privileges import ALL
+from auth.sessions import end_session_of_user
 from domain.people import accounts, export, removal, usergroups, wishlists
 from domain.people.addresses import ADDRESS_RECORDS, set_default_address
+from domain.people.managed_addresses import MANAGED_ADDRESS_RECORDS, set_default_address_of_user
 from domain.points.ledger import adjust_points
 from kernel.scope import ActorKind
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_fields, unless_changed
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
 from resolvers.sessions import load_own_user
 from schema.enums import AddressType, MembershipStatus
 from schema.fields import root_field
+from schema.inputs import provided_fields
 from schema.scalars import ID
 from schema.types.people import (
     GuestErasureObject,
@@ -27,6 +30,7 @@ from schema.types.people import (
     UsergroupObject,
     UserInput,
     UserObject,
+    UserSessionObject,
 )
 from schema.types.rewards import PointEntryObject
 from schema.types.sessions import SIGNED_IN_USERS
@@ -173,8 +177,49 @@ class WishlistMutations:
         return await load_own_user(info)  # type: ignore[return-value]
 
 
+@strawberry.type
+class ManagedAddressMutations:
+    """Mutations of the addresses of other users, by those who administer accounts."""
+
+    @root_field(_WRITE)
+    async def user_address_create(self, info: Info, user_id: ID, input: SavedAddressInput) -> SavedAddressObject | None:
+        """Save an address of a user, at most 50; the first one is the default for shipping and billing."""
+        fields = {**provided_fields(input), "user": user_id}
+        with rename_error_fields({"user_id": "user"}):
+            number = await MANAGED_ADDRESS_RECORDS.create(info.context.scope, fields)
+        return await load_record(info, number)  # type: ignore[no-any-return]
+
+    @root_field(_WRITE)
+    @unless_changed(SavedAddressObject)
+    async def user_address_update(self, info: Info, id: ID, input: SavedAddressInput) -> SavedAddressObject | None:
+        """Update a saved address of a user; omitted fields stay unchanged, and so do orders and carts."""
+        number = await MANAGED_ADDRESS_RECORDS.update(info.context.scope, id, provided_fields(input))
+        return await load_record(info, number)  # type: ignore[no-any-return]
+
+    user_address_delete = delete_field(
+        _WRITE, "Delete a saved address of a user; orders and carts keep their copies.", MANAGED_ADDRESS_RECORDS.delete
+    )
+
+    @root_field(_WRITE)
+    async def user_address_set_default(self, info: Info, id: ID, type: AddressType) -> SavedAddressObject | None:
+        """Make a saved address the default of its user for shipping or billing."""
+        return await load_record(info, await set_default_address_of_user(info.context.scope, id, type))  # type: ignore[no-any-return]
+
+
+@strawberry.type
+class UserSessionMutations:
+    """Mutations of the sessions of other users."""
+
+    user_session_end = delete_field(
+        Access(privileges=("manage_users",), user_only=True),
+        "Revoke a session of a user whose account the caller may administer; its tokens are revoked immediately.",
+        end_session_of_user,
+    )
+
+
 QUERIES = (
     PeopleQueries,
+    build_entity_queries(UserSessionObject),
     build_entity_queries(UserObject),
     build_entity_queries(UsergroupObject, access=_READ_USERGROUPS),
     build_entity_queries(PointEntryObject),
@@ -182,6 +227,8 @@ QUERIES = (
 MUTATIONS = (
     PeopleMutations,
     AddressMutations,
+    ManagedAddressMutations,
+    UserSessionMutations,
     WishlistMutations,
     build_entity_mutations(
         SavedAddressObject,

@@ -45,6 +45,13 @@ export type AddressInput = {
   phone?: string | null | undefined;
 };
 
+/** What an address is used for. */
+export type AddressType =
+  /** Shipping. */
+  | 'S'
+  /** Billing. */
+  | 'B';
+
 /** The addresses at which an app is called: https and publicly reachable; null for none. */
 export type AppCallUrlsInput = {
   /** The address of the calls of the kind `payments`. */
@@ -579,6 +586,30 @@ export type SalesPeriod =
   /** Thirty days, by the day. */
   | 'month';
 
+/** A saved address. `zipcode` is required on creation. */
+export type SavedAddressInput = {
+  /** The recipient's name. */
+  name?: string | null | undefined;
+  /** The street. */
+  street?: string | null | undefined;
+  /** The street number. */
+  number?: string | null | undefined;
+  /** Apartment, floor, etc. */
+  complement?: string | null | undefined;
+  /** The district (bairro). */
+  district?: string | null | undefined;
+  /** The city. */
+  city?: string | null | undefined;
+  /** The state: its code, or the name of a state of Brazil. */
+  state?: string | null | undefined;
+  /** The CEP. */
+  zipcode?: string | null | undefined;
+  /** The country code, ISO 3166 alpha-2; defaults to `BR`. */
+  country?: string | null | undefined;
+  /** The phone number. */
+  phone?: string | null | undefined;
+};
+
 /** The type of a setting's value. */
 export type SettingType =
   /** A boolean, `Y` or `N`. */
@@ -849,6 +880,37 @@ export type OfficeCustomerQueryVariables = Exact<{
 
 
 export type OfficeCustomerQuery = { user: { id: string, points: number, addresses: Array<{ id: string, name: string, street: string, number: string, complement: string, district: string, city: string, state: string, zipcode: string, country: string, phone: string, is_default_shipping: boolean, is_default_billing: boolean }> | null, point_entries: Array<{ id: string, kind: PointEntryKind, points: number, balance: number, reason: string, created_at: string, order: { id: string, number: number } | null }> | null } | null, order_page?: { total: number, items: Array<{ id: string, number: number, status: string, payment_status: PaymentStatus, total_cents: number, currency: string, created_at: string }> } | null };
+
+export type OfficeAddressCreateMutationVariables = Exact<{
+  user_id: string | number;
+  input: SavedAddressInput;
+}>;
+
+
+export type OfficeAddressCreateMutation = { user_address_create: { id: string } };
+
+export type OfficeAddressUpdateMutationVariables = Exact<{
+  id: string | number;
+  input: SavedAddressInput;
+}>;
+
+
+export type OfficeAddressUpdateMutation = { user_address_update: { id: string } };
+
+export type OfficeAddressDeleteMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type OfficeAddressDeleteMutation = { user_address_delete: { id: string } };
+
+export type OfficeAddressDefaultMutationVariables = Exact<{
+  id: string | number;
+  type: AddressType;
+}>;
+
+
+export type OfficeAddressDefaultMutation = { user_address_set_default: { id: string } };
 
 export type OfficePersonExportQueryVariables = Exact<{
   id?: string | number | null | undefined;
@@ -1194,6 +1256,10 @@ export const OfficeBulkUploadDocument = new TypedDocumentString(` mutation Offic
 export const OfficeBulkMutationDocument = new TypedDocumentString(` mutation OfficeBulkMutation($mutation: String!, $upload: ID!, $all_or_nothing: Boolean!) { bulk_mutation_create( mutation: $mutation upload: $upload all_or_nothing: $all_or_nothing ) { id } } `) as unknown as TypedDocumentString<OfficeBulkMutationMutation, OfficeBulkMutationMutationVariables>;
 export const OfficeBulkCancelDocument = new TypedDocumentString(` mutation OfficeBulkCancel($id: ID!) { bulk_operation_cancel(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeBulkCancelMutation, OfficeBulkCancelMutationVariables>;
 export const OfficeCustomerDocument = new TypedDocumentString(` query OfficeCustomer($id: ID!, $orders: Boolean!) { user(id: $id) { id points addresses { id name street number complement district city state zipcode country phone is_default_shipping is_default_billing } point_entries(first: 10) { id kind points balance reason order { id number } created_at } } order_page(filter: {customer_id: [$id]}, sort: CREATED_AT_DESC, per_page: 10) @include(if: $orders) { total items { id number status payment_status total_cents currency created_at } } } `) as unknown as TypedDocumentString<OfficeCustomerQuery, OfficeCustomerQueryVariables>;
+export const OfficeAddressCreateDocument = new TypedDocumentString(` mutation OfficeAddressCreate($user_id: ID!, $input: SavedAddressInput!) { user_address_create(user_id: $user_id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeAddressCreateMutation, OfficeAddressCreateMutationVariables>;
+export const OfficeAddressUpdateDocument = new TypedDocumentString(` mutation OfficeAddressUpdate($id: ID!, $input: SavedAddressInput!) { user_address_update(id: $id, input: $input) { id } } `) as unknown as TypedDocumentString<OfficeAddressUpdateMutation, OfficeAddressUpdateMutationVariables>;
+export const OfficeAddressDeleteDocument = new TypedDocumentString(` mutation OfficeAddressDelete($id: ID!) { user_address_delete(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeAddressDeleteMutation, OfficeAddressDeleteMutationVariables>;
+export const OfficeAddressDefaultDocument = new TypedDocumentString(` mutation OfficeAddressDefault($id: ID!, $type: AddressType!) { user_address_set_default(id: $id, type: $type) { id } } `) as unknown as TypedDocumentString<OfficeAddressDefaultMutation, OfficeAddressDefaultMutationVariables>;
 export const OfficePersonExportDocument = new TypedDocumentString(` query OfficePersonExport($id: ID, $email: String, $after: String) { user_export(id: $id, email: $email, after: $after) { data next } } `) as unknown as TypedDocumentString<OfficePersonExportQuery, OfficePersonExportQueryVariables>;
 export const OfficePointsDocument = new TypedDocumentString(` mutation OfficePoints($user_id: ID!, $points: Int!, $reason: String!) { points_adjust(user_id: $user_id, points: $points, reason: $reason) { id } } `) as unknown as TypedDocumentString<OfficePointsMutation, OfficePointsMutationVariables>;
 export const OfficeEraseDocument = new TypedDocumentString(` mutation OfficeErase($id: ID!) { user_anonymize(id: $id) { id } } `) as unknown as TypedDocumentString<OfficeEraseMutation, OfficeEraseMutationVariables>;

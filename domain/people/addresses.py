@@ -42,16 +42,21 @@ UPDATE user_addresses SET {column} = false WHERE tenant_id = $1 AND user_id = $2
 async def set_default_address(scope: Scope, address: object, type_: str) -> int:
     """Make one of the caller's addresses the default for shipping (`S`) or billing (`B`); return its internal id."""
     async with transaction(scope):
-        user_id = await _lock_user(scope)
+        user_id = await lock_user(scope, scope.own_user_id())
         address_id = await _find_own(scope, address)
-        column = DEFAULT_COLUMNS[type_]
-        await execute(_CLEAR_DEFAULT.format(column=column), scope.store.id, user_id, address_id)
-        await update_row(scope, "user_addresses", address_id, **{column: True}, updated_at=scope.now)
+        await write_default(scope, user_id, address_id, type_)
     return address_id
 
 
-async def _lock_user(scope: Scope) -> int:
-    user_id = scope.own_user_id()
+async def write_default(scope: Scope, user_id: int, address_id: int, type_: str) -> None:
+    """Make an address the default of its user, whose row is locked."""
+    column = DEFAULT_COLUMNS[type_]
+    await execute(_CLEAR_DEFAULT.format(column=column), scope.store.id, user_id, address_id)
+    await update_row(scope, "user_addresses", address_id, **{column: True}, updated_at=scope.now)
+
+
+async def lock_user(scope: Scope, user_id: int) -> int:
+    """Lock a user's row in the open transaction; raise `NotFound` if there is none."""
     if await fetchval(_LOCK_USER, scope.store.id, user_id) is None:
         raise NotFound("user")  # deleted a moment ago
     return user_id
@@ -65,15 +70,22 @@ async def _find_own(scope: Scope, address: object) -> int:
     return int(row["id"])
 
 
-async def _prepare(change: Change) -> None:
+async def _prepare_own(change: Change) -> None:
+    if change.is_new:
+        change.columns["user_id"] = change.scope.own_user_id()
+    await prepare_address(change)
+
+
+async def prepare_address(change: Change) -> None:
+    """Check an address; a new one needs the column of its user."""
     scope = change.scope
     if change.is_new:
-        user_id = await _lock_user(scope)
+        user_id = await lock_user(scope, change.columns["user_id"])
         count = await fetchval(_COUNT, scope.store.id, user_id)
         if count >= MAX_ADDRESSES:
             raise RuleViolation(f"an account has at most {MAX_ADDRESSES} addresses", reason="too_many_addresses")
         is_first = count == 0
-        change.columns |= {"user_id": user_id, "is_default_shipping": is_first, "is_default_billing": is_first}
+        change.columns |= {"is_default_shipping": is_first, "is_default_billing": is_first}
     check_address(change.merged, {} if change.is_new else change.current)
 
 
@@ -84,6 +96,6 @@ ADDRESS_RECORDS = RecordType(
     lock_row=_LOCK,
     defaults={"country": BRAZIL},
     find=_find_own,
-    prepare=_prepare,
+    prepare=_prepare_own,
 )
 """The caller's addresses: creates, updates and deletes its own. The first one becomes the default for shipping and billing."""

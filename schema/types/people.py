@@ -8,6 +8,7 @@ from domain.marketplace.read import REVIEWS
 from domain.orders.read import ORDERS
 from domain.people.addresses import ADDRESSES
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
+from domain.people.sessions import USER_SESSIONS
 from domain.purchase.saved_addresses import FIRSTNAME, LASTNAME
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import (
@@ -28,6 +29,7 @@ from schema.fields import (
     legacy_number,
     object_type,
     output_field,
+    referenced,
     relation,
 )
 from schema.filters import build_filter_input, build_sort_enum
@@ -234,6 +236,20 @@ class SavedAddressInput:
     state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
     zipcode: str | None = optional_field("The CEP.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to `BR`.")
+
+
+@entity_type(USER_SESSIONS, "UserSession")
+class UserSessionObject:
+    """An active session of a user, on one device."""
+
+    id: ID = column("public_id", "The unique ID (UUID).")
+    user_id: ID = column(referenced("users", "user_id"), "The user.")
+    user: UserObject | None = relation(ToOne("user_id"), "The user.")
+    created_at: DateTime = column(description="When the user signed in.")
+    last_used_at: DateTime = column(description="When the session was last refreshed.")
+    expires_at: DateTime = column(description="When the session expires unless it is refreshed.")
+    ip_address: str = column(description="The client IP address of the last refresh.")
+    user_agent: str = column(description="The user agent of the last refresh.")
 
 
 @object_type("PersonExport", access=INHERITED)

@@ -67,6 +67,47 @@ async def test_a_customer_has_orders_addresses_and_points_on_one_page(clerk: Cle
     )
 
 
+@each_width
+async def test_an_address_is_changed_and_a_session_ended_by_staff(clerk: Clerk) -> None:
+    customer = await open_customer(clerk)
+    await execute(
+        clerk.store,
+        "insert into sessions (tenant_id, public_id, user_id, expires_at, ip_address, user_agent) select tenant_id, vitrine_uuid7(), id,"
+        " now() + interval '1 day', '203.0.113.9', 'Balcão' from users where id = $1",
+        customer["number"],
+    )
+    await clerk.press("Adicionar endereço")
+    await clerk.fill("input.name", "Sítio")
+    await clerk.fill("input.zipcode", "1234")
+    await clerk.submit(closes=False)
+    await clerk.page.wait_for("document.querySelector('[role=dialog] .Mui-error') !== null")
+    await clerk.check("customer-address")
+    await clerk.fill("input.zipcode", "28990-000")
+    await clerk.fill("input.city", "Saquarema")
+    await clerk.submit()
+    await clerk.see("Saquarema")
+    await clerk.press("Usar para cobrança")
+    billing = "select name from user_addresses where user_id = $1 and is_default_billing"
+    await clerk.page.wait_for(
+        "[...document.querySelectorAll('article')].some(each => each.innerText.includes('Cobrança'))"
+    )
+    assert await value(clerk.store, billing, customer["number"]) is not None
+    await clerk.go(f"/user_session?filter={json.dumps({'user_id': customer['id']})}", "Sessões abertas")
+    await clerk.see("203.0.113.9")
+    await clerk.check("sessions-of-all")
+    session = await value(
+        clerk.store, "select public_id from sessions where user_agent = 'Balcão' and ended_at is null"
+    )
+    await clerk.go(f"/user_session/{session}", "Sessão")
+    await clerk.press("Encerrar a sessão")
+    await clerk.submit()
+    assert (
+        await value(clerk.store, "select count(*) from sessions where user_agent = 'Balcão' and ended_at is null") == 0
+    )
+    clerk.excuse("422")
+    clerk.excuse("404")
+
+
 @on_desktop
 async def test_the_data_of_a_customer_are_saved_as_a_file(clerk: Clerk) -> None:
     customer = await open_customer(clerk)

@@ -23,9 +23,9 @@ async def sign_in(clerk: Clerk, *privileges: str) -> None:
 
 async def choose(clerk: Clerk, group: str, label: str, option: str, *, last: bool = False) -> None:
     """Choose an option of a list by its label, in the first or last group of this name."""
-    found = f"""[...document.querySelectorAll('[role=group][aria-label={json.dumps(group)}]')].at({-1 if last else 0})
+    lists = f"""[...document.querySelectorAll('[role=group][aria-label={json.dumps(group)}]')].at({-1 if last else 0})
         ?.querySelectorAll('[role=combobox]')"""
-    place = f"[...({found} ?? [])].find(each => each.closest('.MuiFormControl-root').innerText.startsWith({json.dumps(label)}))"
+    place = f"[...({lists} ?? [])].find(each => each.closest('.MuiFormControl-root').innerText.startsWith({json.dumps(label)}))"
     await clerk.page.wait_for(f"!!({place})")
     await clerk.page.evaluate(f"({place}).setAttribute('data-chosen', '')")
     await clerk.page.click("[data-chosen]")

@@ -26,6 +26,7 @@ export const ORDER: Readonly<Record<string, Order>> = {
   combination: { columns: ["product", "sku", "price_cents", "stock", "choices"] },
   order: { columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"], filters: ["search", "status", "payment_status", "created_from", "created_before"], related: ["payment", "shipment"] },
   user: { columns: ["name", "email", "role", "status", "points", "last_login_at"], filters: ["search", "status", "user_type"], related: ["order"] },
+  user_session: { columns: ["user", "last_used_at", "ip_address", "user_agent", "created_at"], filters: ["user_id"], sort: ["last_used_at", "DESC"] },
   vendor: { columns: ["name", "city", "state", "status", "commission", "product_count"], filters: ["search", "status"], related: ["payout"] },
   payment: { columns: ["created_at", "order", "kind", "status", "amount_cents", "gateway"] },
   shipment: { columns: ["created_at", "order", "carrier", "tracking_number", "status"] },
@@ -45,7 +46,7 @@ export const ORDER: Readonly<Record<string, Order>> = {
 export const MENU: Readonly<Record<string, readonly string[]>> = {
   sales: ["order", "payment", "shipment", "customer_cart", "promotion"],
   catalogue: ["product", "category", "collection", "option", "combination", "option_exception", "variation_group", "feature", "attachment", "media_file"],
-  people: ["user", "usergroup", "review", "point_entry", "subscriber", "call_request", "notification"],
+  people: ["user", "usergroup", "review", "point_entry", "user_session", "subscriber", "call_request", "notification"],
   marketplace: ["vendor", "vendor_account", "ledger_entry", "payout"],
   shipping: ["shipping_method", "destination", "warehouse", "product_box"],
   content: ["page", "block", "menu", "redirect", "language", "language_variable"],

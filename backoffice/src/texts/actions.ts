@@ -16,6 +16,7 @@ const NAMES: Readonly<Record<string, readonly [portuguese: string, english: stri
   product_variations_generate: ["Gerar variações", "Generate variations"],
   user_anonymize: ["Apagar dados pessoais (LGPD)", "Erase personal data (LGPD)"],
   user_set_privileges: ["Privilégios", "Privileges"],
+  user_session_end: ["Encerrar a sessão", "End the session"],
   storefront_key_revoke: ["Revogar", "Revoke"],
   event_delivery_redeliver: ["Entregar de novo", "Deliver again"],
   event_endpoint_ping: ["Testar", "Send a test"],

@@ -3,7 +3,7 @@ const names = `
 product:Produtos:Produto|category:Categorias:Categoria|collection:Coleções:Coleção|feature:Características:Característica|media_file:Arquivos:Arquivo
 option:Opções:Opção|combination:Combinações:Combinação|option_exception:Exceções de opções:Exceção de opções|variation_group:Grupos de variações:Grupo de variações|attachment:Anexos:Anexo
 product_box:Caixas:Caixa|box_description:Descrições de caixas:Descrição de caixa|order:Pedidos:Pedido|customer_cart:Carrinhos:Carrinho
-status:Status:Status|user:Clientes e usuários:Usuário|usergroup:Grupos de usuários:Grupo|point_entry:Pontos:Lançamento de pontos
+status:Status:Status|user:Clientes e usuários:Usuário|usergroup:Grupos de usuários:Grupo|point_entry:Pontos:Lançamento de pontos|user_session:Sessões abertas:Sessão
 vendor:Vendedores:Vendedor|review:Avaliações:Avaliação|vendor_account:Contas de vendedores:Conta|ledger_entry:Extrato:Lançamento
 payout:Repasses:Repasse|language_variable:Textos:Texto|language:Idiomas:Idioma|page:Páginas:Página|block:Blocos:Bloco|menu:Menus:Menu|redirect:Redirecionamentos:Redirecionamento
 subscriber:Assinantes:Assinante|call_request:Pedidos de ligação:Pedido de ligação|setting:Configurações:Configuração

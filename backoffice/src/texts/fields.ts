@@ -17,7 +17,7 @@ descriptions:Descrições|destination:Destino|destination_id:Destino|details:Not
 disabled_reason:Motivo da desativação|discount_cents:Desconto|display_on_catalog:Mostrar no catálogo|display_on_product:Mostrar no produto
 district:Bairro|document:Documento|due_at:Vencimento|duration_ms:Duração (ms)|email:E-mail|email_verified:E-mail confirmado|endpoint:Endpoint
 endpoint_id:Endpoint|error:Erro|error_code:Código do erro|error_count:Erros|error_message:Mensagem de erro|event:Evento|event_id:ID do evento
-event_type:Tipo de evento|events:Eventos|expires_at:Expira em|failing_since:Falhando desde|failure:Falha|feature_id:Característica
+event_type:Tipo de evento|events:Eventos|expires_at:Expira em|user_agent:Navegador|failing_since:Falhando desde|failure:Falha|feature_id:Característica
 features:Características|fields:Campos extras|file_name:Nome do arquivo|file_size:Tamanho do arquivo|filename:Nome do arquivo
 filesize:Tamanho|filterable:Filtrável|finished_at:Terminado em|firstname:Primeiro nome|fiscal_data:Nota fiscal|free_from_cents:Grátis a partir de
 free_shipping:Frete grátis|from_at:Início|full_description:Descrição completa|gateway:Gateway|gateway_charge_id:Cobrança no gateway

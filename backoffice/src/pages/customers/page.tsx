@@ -1,7 +1,6 @@
 // One customer or user: orders, points, addresses and what the LGPD asks for, beside the form of the account.
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Chip from "@mui/material/Chip";
 import Link from "@mui/material/Link";
 import { useQuery } from "@tanstack/react-query";
 import { type RaRecord, useRecordContext, useTranslate } from "ra-core";
@@ -19,9 +18,10 @@ import { OfficeCustomerDocument, type OfficeCustomerQuery, OfficePointsDocument 
 import { execute } from "../../graphql/client";
 import { useChange } from "../change";
 import { Nothing, Section } from "../orders/parts";
+import { Addresses } from "./addresses";
 import { Privacy } from "./privacy";
 
-type Customer = NonNullable<OfficeCustomerQuery["user"]>;
+export type Customer = NonNullable<OfficeCustomerQuery["user"]>;
 type Orders = OfficeCustomerQuery["order_page"];
 
 const BY_HAND = {
@@ -117,27 +117,6 @@ function AdjustDialog({ id, onClose }: { id: string; onClose: () => void }) {
       <NumberInput source="input.added" label="customer.adjust_points" helperText={false} fullWidth isRequired validate={(value: unknown) => (Number.isInteger(value) && value !== 0 ? undefined : "customer.adjust_invalid")} />
       <TextInput source="input.reason" label="customer.reason" helperText={false} fullWidth />
     </FormDialog>
-  );
-}
-
-function Addresses({ customer }: { customer: Customer }) {
-  const translate = useTranslate();
-  return (
-    <Section title={translate("customer.addresses")}>
-      {!customer.addresses?.length && <Nothing />}
-      {customer.addresses?.map((address) => (
-        <Box component="address" key={address.id} sx={{ fontStyle: "normal", overflowWrap: "anywhere", fontSize: "0.92rem" }}>
-          <Box sx={{ display: "flex", flexWrap: "wrap", gap: 1, fontWeight: 600 }}>
-            {address.name}
-            {address.is_default_shipping && <Chip size="small" label={translate("customer.default_shipping")} />}
-            {address.is_default_billing && <Chip size="small" label={translate("customer.default_billing")} />}
-          </Box>
-          <div>{[address.street, address.number, address.complement].filter(Boolean).join(", ")}</div>
-          <div>{[address.district, [address.city, address.state].filter(Boolean).join("/")].filter(Boolean).join(", ")}</div>
-          <div>{[address.zipcode, address.country, address.phone].filter(Boolean).join(" · ")}</div>
-        </Box>
-      ))}
-    </Section>
   );
 }
 

@@ -6,7 +6,9 @@ import Chip from "@mui/material/Chip";
 import Paper from "@mui/material/Paper";
 import { useQuery } from "@tanstack/react-query";
 import { useNotify, useTranslate } from "ra-core";
+import { Link as RouterLink } from "react-router-dom";
 import { signOut } from "../../data/auth";
+import { mayRead } from "../../data/permissions";
 import { time } from "../../format";
 import { OfficeSessionEndDocument, OfficeSessionsDocument, type OfficeSessionsQuery, SignOutEverywhereDocument } from "../../generated";
 import { execute } from "../../graphql/client";
@@ -39,7 +41,7 @@ export default function Sessions() {
   if (error) return <Alert severity="error">{error.message}</Alert>;
   if (!sessions) return <Waiting />;
   return (
-    <Page title={translate("session.title")} actions={<Button variant="outlined" color="error" onClick={() => void endAll()}>{translate("session.end_all")}</Button>}>
+    <Page title={translate("session.title")} actions={<>{mayRead("user_session_page") && <Button component={RouterLink} to="/user_session" variant="outlined">{translate("session.of_others")}</Button>}<Button variant="outlined" color="error" onClick={() => void endAll()}>{translate("session.end_all")}</Button></>}>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0, display: "grid", gap: 1.5 }}>
         {sessions.map((session) => <SessionRow key={session.id} session={session} />)}
       </Box>

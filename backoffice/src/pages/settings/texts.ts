@@ -13,6 +13,7 @@ export const SETTINGS: Texts = {
   "setting.legacy": ["API antiga", "Legacy API"],
   "setting.b2b": ["B2B", "B2B"],
   "session.title": ["Onde você entrou", "Where you are signed in"],
+  "session.of_others": ["Sessões de todos", "Sessions of everybody"],
   "session.current": ["este navegador", "this browser"],
   "session.unknown": ["Aparelho desconhecido", "Unknown device"],
   "session.used": ["usado em %{time}", "used %{time}"],
