@@ -400,8 +400,10 @@ export type OrderInput = {
 
 /** An order line. */
 export type OrderItemInput = {
-  /** The product. */
-  product_id: string | number;
+  /** In place of `product_id`: a line of the order that `order_update` leaves as it is. */
+  id?: string | number | null | undefined;
+  /** The product; not needed with `id`. */
+  product_id?: string | number | null | undefined;
   /** The number of units, 1 or more. */
   quantity: number;
   /** The unit price, in cents; only administrators may set it. */

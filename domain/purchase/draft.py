@@ -35,7 +35,8 @@ MAX_UNITS = 10**9
 class DraftLine:
     """A requested quantity of a product; `price_cents` is honoured only where prices are trusted.
 
-    `options` are the selected options: option → variant, or a text for text options.
+    `options` are the selected options: option → variant, or a text for text options. In place of a product, `stays` is a line of the order
+    that doesn't change.
     """
 
     product: object
@@ -43,6 +44,7 @@ class DraftLine:
     price_cents: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    stays: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,17 +173,20 @@ def parse_draft(values: InputValues) -> OrderDraft:
     )
 
 
-def parse_lines(values: Sequence[InputValues]) -> list[DraftLine]:
-    """Parse the lines of an order."""
+def parse_lines(values: Sequence[InputValues], *, may_stay: bool = False) -> list[DraftLine]:
+    """Parse the lines of an order; of one that exists they may name a line that stays in place of a product."""
     if len(values) > MAX_LINES:
         raise ValidationFailed(
             f"the order has {len(values)} lines; expected at most {MAX_LINES}", field="lines", code="too_many"
         )
     lines = []
     for line in values:
-        if line.get("product") is None:
+        product, stays = line.get("product"), line.get("id") if may_stay else None
+        if product is None and stays is None:
             raise ValidationFailed("product_id is required", field="product", code="required")
-        lines.append(DraftLine(product=line["product"], **read_fields(LINE_FIELDS, line, creating=True)))
+        if product is not None and stays is not None:
+            raise ValidationFailed("expected id or product_id, not both", field="id", code="invalid")
+        lines.append(DraftLine(product=product, stays=stays, **read_fields(LINE_FIELDS, line, creating=True)))
     return lines
 
 

@@ -45,10 +45,13 @@ from domain.purchase.order_rows import address_row, line_rows
 from domain.purchase.references import OrderReferences, load_references, reject_unavailable
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
+from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
+from kernel.text import repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.numbers import take_numbers
+from models.references import NOT_FOUND
 from models.rows import json_text, update_row
 from models.tables.orders import OrderAddress
 
@@ -268,7 +271,7 @@ async def _reprice(
     current = await repricing.load_lines(scope, locked)
     lines = current
     if "lines" in changes:
-        lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or ()), current)
+        lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or (), may_stay=True), current)
     if _stored_lines(lines) == _stored_lines(current):
         if not changes_price:
             return None
@@ -295,6 +298,42 @@ async def _new_lines(
 ) -> list[PricedLine]:
     if not drafts:
         raise ValidationFailed("items is required", field="lines", code="required")
+    stay = _staying(drafts, current)
+    others = [draft for draft in drafts if draft.stays is None]
+    priced = iter(await _priced_lines(scope, locked, others, current, list(stay.values())))
+    lines = [next(priced) if draft.stays is None else stay[draft.stays] for draft in drafts]
+    if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
+        raise ValidationFailed("product not found", field="product", code="not_found")
+    # Of a product in several lines the limits count that were read now.
+    ordered = sorted(lines, key=lambda line: line not in current)
+    reject_unsaleable(ordered, existing=[line.offer.id for line in current if line.offer.id])
+    return lines
+
+
+def _staying(drafts: Sequence[DraftLine], current: Sequence[PricedLine]) -> dict[object, PricedLine]:
+    """Return the lines that stay as they are, by what names them; the offer of a line in the order has the line's id."""
+    lines = {line.offer.public_id: line for line in current}
+    stay: dict[object, PricedLine] = {}
+    for draft in drafts:
+        if draft.stays is None:
+            continue
+        public_id = parse_uuid(draft.stays)
+        line = lines.pop(public_id, None) if public_id is not None else None
+        if line is None:
+            raise ValidationFailed(f"order line {repr_value(draft.stays)} not found", field="id", code=NOT_FOUND)
+        if draft.quantity != line.quantity or draft.price_cents not in (None, line.price_cents):
+            raise ValidationFailed("a line named by id stays as it is; name its product_id", field="id", code="invalid")
+        stay[draft.stays] = line
+    return stay
+
+
+async def _priced_lines(
+    scope: Scope,
+    locked: LockedOrder,
+    drafts: Sequence[DraftLine],
+    current: Sequence[PricedLine],
+    staying: Sequence[PricedLine],
+) -> list[PricedLine]:
     # For a product that is both bought and a gift, the first line's price counts: gifts come last.
     agreed = {
         (line.offer.id, selection_key(line.selection)): line.price_cents for line in reversed(current) if line.offer.id
@@ -306,17 +345,14 @@ async def _new_lines(
         product: replace(offer, **rates[offer.vendor_id]._asdict()) if offer.vendor_id in rates else offer
         for product, offer in offers.items()
     }
-    drafts = _with_files(drafts, offers, current)
+    replaced = [line for line in current if line not in staying]
+    drafts = _with_files(drafts, offers, replaced)
     if scope.family == "legacy" and not locked.imported:
         drafts = _with_present_options(drafts, offers, current)
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=locked.imported, agreed_prices=agreed
     )
-    lines = sell_in_advance(lines, reserved=[line for line in current if line.offer.id])
-    if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
-        raise ValidationFailed("product not found", field="product", code="not_found")
-    reject_unsaleable(lines, existing=[product for product, _ in agreed])
-    return lines
+    return sell_in_advance(lines, reserved=[line for line in replaced if line.offer.id])
 
 
 def _with_files(
@@ -368,12 +404,14 @@ async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[Pric
     )
     if shipped:
         raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
+    # A line that stays keeps its ids, which shipments and other programs refer to; the offer of one named by its id has it.
+    rows_by_id = {row["public_id"]: row for row in await fetch(_DELETE_LINES, scope.store.id, locked.id)}
+    named = [rows_by_id.pop(line.offer.public_id, None) for line in lines]
     removed: defaultdict[tuple[int | None, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in await fetch(_DELETE_LINES, scope.store.id, locked.id):
+    for row in rows_by_id.values():
         removed[row["product_id"], options_key(orjson.loads(row["options"]))].append(row)
-    # A line that stays keeps its ids, which shipments and other programs refer to.
     same = [removed[line.offer.id, selection_key(line.selection)] for line in lines]
-    kept = [rows.pop(0) if rows else None for rows in same]
+    kept = [row or (rows.pop(0) if rows else None) for row, rows in zip(named, same, strict=True)]
     numbers = iter((await take_numbers(scope, {"order_lines": kept.count(None)}))["order_lines"])
     rows = line_rows(lines, [next(numbers) if row is None else row["id"] for row in kept])
     for written, row in zip(rows, kept, strict=True):
@@ -387,17 +425,18 @@ async def _move_uses_and_stock(
 ) -> None:
     """Release replaced promotions, and reserve or restore the difference in stock."""
     previous = [line for line in result.current if line.offer.id]
-    if result.lines is not None and changes.get("status") is not None:
+    following = None if result.lines is None else [line for line in result.lines if line.offer.id]
+    if following is not None and changes.get("status") is not None:
         # The status change that follows locks promotions and the stock of every line: lock them now, before the difference.
         if locked.has_promotions:
             await lock_uses(scope, locked.id)
-        both = [*previous, *result.lines]
+        both = [*previous, *following]
         await stock.lock_stock(scope, tracked_units(both), combination_units(both))
     await repricing.release_replaced_promotions(scope, locked, changes)
-    if result.lines is None:
+    if following is None:
         return
     for owner, units in ((stock.StockOwner.PRODUCT, tracked_units), (stock.StockOwner.COMBINATION, combination_units)):
-        await _adjust_stock(scope, locked, units(previous), units(result.lines), owner)
+        await _adjust_stock(scope, locked, units(previous), units(following), owner)
 
 
 async def _adjust_stock(

@@ -222,7 +222,7 @@ def _line_row(line: PricedLine, position: int) -> dict[str, Any]:
     return {
         "public_id": uuid7(),
         "position": position,
-        "product_id": line.offer.id,
+        "product_id": line.offer.id or None,
         "vendor_id": line.offer.vendor_id,
         "product_name": line.offer.name,
         "product_code": line.sku,

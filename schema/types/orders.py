@@ -161,7 +161,8 @@ class AddressInput:
 class OrderItemInput:
     """An order line."""
 
-    product_id: ID = strawberry.field(description="The product.")
+    id: ID | None = optional_field("In place of `product_id`: a line of the order that `order_update` leaves as it is.")
+    product_id: ID | None = optional_field("The product; not needed with `id`.")
     quantity: BigInt = strawberry.field(description="The number of units, 1 or more.")
     price_cents: BigInt | None = optional_field("The unit price, in cents; only administrators may set it.")
     options: JSON | None = optional_field(

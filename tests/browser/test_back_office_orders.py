@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
 from tests.harness.records import PASSWORD, add_user
-from tests.harness.scopes import value
+from tests.harness.scopes import execute, value
 
 pytestmark = OFFICE_MARKS
 CLERK = (
@@ -22,13 +22,14 @@ _SUBMIT = "document.querySelector('[role=dialog] [type=submit]').click()"
 _DIALOG_IS_CLOSED = "document.querySelector('[role=dialog]') === null"
 
 
-async def open_order(clerk: Clerk, status: str, *privileges: str) -> str:
+async def open_order(clerk: Clerk, status: str, *privileges: str, lines: int = 1) -> str:
     """Sign a clerk in and open the page of an order of this status that nothing was shipped of; return its ID."""
     order = await value(
         clerk.store,
         "select public_id from orders o where status = $1 and not exists (select 1 from shipments s where s.order_id = o.id)"
-        " order by id desc limit 1",
+        " and (select count(*) from order_lines l where l.order_id = o.id) >= $2 order by id desc limit 1",
         status,
+        lines,
     )
     user = await add_user(clerk.store, *(privileges or CLERK))
     await clerk.sign_in(user.email, PASSWORD)
@@ -111,6 +112,20 @@ async def test_lines_change_and_what_is_refused_keeps_what_was_typed(clerk: Cler
     line = "(select array[quantity, price_cents] from order_lines l where l.order_id = orders.id order by position limit 1)"
     assert await of_order(clerk, order, line) == [1, 1234]
     await clerk.see("R$ 12,34")
+
+
+@on_desktop
+async def test_lines_change_where_another_has_no_product(clerk: Clerk) -> None:
+    order = await open_order(clerk, "O", lines=2)
+    without = "update order_lines set product_id = null where position = 1 and order_id = (select id from orders where public_id = $1)"
+    await execute(clerk.store, without, order)
+    await clerk.go(f"/order/{order}", "Pedido")
+    await clerk.press("Alterar itens")
+    await clerk.fill("input.items.1.quantity", "1")
+    await clerk.fill("input.items.1.price", "12,34")
+    await submit(clerk)
+    line = "(select array[quantity, price_cents] from order_lines l where l.order_id = orders.id and position = 2)"
+    assert await of_order(clerk, order, line) == [1, 1234]
 
 
 @on_desktop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.orders.shipments import create_shipment
+from domain.purchase.draft import parse_lines
 from domain.purchase.edit import update_order
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
@@ -296,3 +297,72 @@ async def test_a_vendor_cannot_add_other_vendors_products(kit):
     foreign = await kit.product(vendor=other)
     with pytest.raises(ValidationFailed):
         await update_order(kit.as_vendor(one), order.id, {"lines": [{"product": foreign, "quantity": 1}]})
+
+
+async def _lines(kit, order):
+    rows = await kit.rows(
+        "SELECT * FROM order_lines WHERE tenant_id = $1 AND order_id = $2 ORDER BY position", order.id
+    )
+    return [dict(row) for row in rows]
+
+
+async def test_a_line_named_by_its_id_stays_although_its_product_is_gone(kit):
+    deleted, unknown_one, other = await kit.product(), await kit.product(), await kit.product()
+    order = await kit.order((deleted, 2), (unknown_one, 1), (other, 1))
+    await kit.rows("UPDATE products SET deleted_at = now() WHERE tenant_id = $1 AND id = $2 RETURNING id", deleted)
+    await kit.rows(
+        "UPDATE order_lines SET product_id = NULL WHERE tenant_id = $1 AND product_id = $2 RETURNING id", unknown_one
+    )
+    before = await _lines(kit, order)
+    stay = [{"id": str(line["public_id"]), "quantity": line["quantity"]} for line in before[:2]]
+    moved = await update_order(kit.as_admin(), order.id, {"lines": [*stay, {"product": other, "quantity": 3}]})
+    after = await _lines(kit, order)
+    assert moved.changed
+    assert after[:2] == before[:2]
+    assert (after[2]["quantity"], after[2]["public_id"]) == (3, before[2]["public_id"])
+    assert await kit.figures(other) == (10, 3)
+    assert await kit.figures(deleted) == (10, 2)
+    unchanged = await update_order(kit.as_admin(), order.id, {"lines": [*stay, {"product": other, "quantity": 3}]})
+    assert not unchanged.changed
+
+
+async def test_a_staying_line_counts_in_the_stock_and_the_limits_of_its_product(kit):
+    product = await kit.product(stock=3, max_quantity=3)
+    order = await kit.order((product, 2))
+    [line] = await _lines(kit, order)
+    stay = {"id": str(line["public_id"]), "quantity": 2}
+    await update_order(kit.as_admin(), order.id, {"lines": [stay, {"product": product, "quantity": 1}]})
+    assert await kit.figures(product) == (3, 3)
+    with pytest.raises(RuleViolation, match="sold up to 3 units"):
+        await update_order(kit.as_admin(), order.id, {"lines": [stay, {"product": product, "quantity": 2}]})
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"quantity": 3}, "a line named by id stays as it is; name its product_id"),
+        ({"price_cents": 1}, "a line named by id stays as it is; name its product_id"),
+        ({"product": 1}, "expected id or product_id, not both"),
+        ({"id": "00000000-0000-7000-8000-000000000000"}, "order line '00000000-0000-7000-8000-000000000000' not found"),
+        ({"id": "x"}, "order line 'x' not found"),
+    ],
+)
+async def test_a_line_named_by_its_id_changes_nothing(kit, change, message):
+    order = await kit.order((await kit.product(), 2))
+    [line] = await _lines(kit, order)
+    entry = {"id": str(line["public_id"]), "quantity": 2} | change
+    with pytest.raises(ValidationFailed) as error:
+        await update_order(kit.as_admin(), order.id, {"lines": [entry]})
+    assert error.value.message == message
+
+
+async def test_a_line_is_named_once(kit):
+    order = await kit.order((await kit.product(), 2))
+    [line] = await _lines(kit, order)
+    with pytest.raises(ValidationFailed):
+        await update_order(kit.as_admin(), order.id, {"lines": [{"id": str(line["public_id"]), "quantity": 2}] * 2})
+
+
+async def test_a_new_order_has_no_lines_to_name(kit):
+    with pytest.raises(ValidationFailed, match="product_id is required"):
+        parse_lines([{"id": "00000000-0000-7000-8000-000000000000", "quantity": 1}])

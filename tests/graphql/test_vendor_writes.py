@@ -216,7 +216,7 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         return [value_for(sample, name.removesuffix("s"), inner.of_type)]
     if isinstance(inner, GraphQLInputObjectType):
         value = {field: value_for(sample, field, known.type) for field, known in inner.fields.items()}
-        if inner.name == "OptionVariantInput":
+        if inner.name in ("OptionVariantInput", "OrderItemInput"):
             value["id"] = None
         if inner.name == "VariationGroupFeatureInput":
             value |= {"feature_id": str(sample.colour), "purpose": "group_catalog_item"}

@@ -104,13 +104,15 @@ function EditLines({ order, onClose }: { order: Order; onClose: () => void }) {
   );
 }
 
-// A line that is there keeps its choices, and its price unless another was entered.
+// A line that is there keeps its choices, and its price unless another was entered. One that stays needs no product, which may be deleted.
 function written({ product_id, quantity, price, line }: EditedLine) {
   const entered = cents(price);
+  const isPriced = entered !== null && entered !== line?.price_cents;
+  if (line && quantity === line.quantity && !isPriced) return { id: line.id, quantity };
   return {
-    product_id: product_id ?? "",
+    product_id,
     quantity: quantity ?? 0,
-    ...(entered === null || entered === line?.price_cents ? {} : { price_cents: entered }),
+    ...(isPriced ? { price_cents: entered } : {}),
     ...(line?.options.length ? { options: Object.fromEntries(line.options.map((option) => [option.option_id, option.variant_id ?? option.value])) } : {}),
     ...(line?.extra ? { extra: line.extra } : {}),
   };
