@@ -11,13 +11,12 @@ from typing import Any
 from auth.secrets import keyed_hash, keyed_hashes
 from domain.visibility import VisibleRows
 from kernel.ids import parse_uuid
-from kernel.scope import ActorKind, Scope
+from kernel.scope import STAFF_OR_APP, ActorKind, Scope
 from kernel.signatures import constant_time_equal
 from models.reading.queries import Condition, Entity
 
 CHECKOUT = "storefront:checkout"
 TOKEN_PURPOSE = "order token"
-_STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
 
 PLACED = VisibleRows(admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows="")
 # Reached only through `order_filter`, which authorizes access to the one order, and through its checkout.
@@ -81,7 +80,7 @@ def order_filter(scope: Scope, order: object, token: str | None) -> Condition | 
     if token is not None and is_order_token(scope, public_id, token):
         return Condition("t.public_id = {}::uuid", (public_id,))
     user_id = scope.actor.user_id
-    if scope.actor.kind in _STAFF or user_id is None:
+    if scope.actor.kind in STAFF_OR_APP or user_id is None:
         return None
     return Condition(
         "t.public_id = {}::uuid AND t.origin = 'storefront' AND t.user_id = {}::bigint", (public_id, user_id)
@@ -92,7 +91,7 @@ def own_data(expression: str) -> Callable[[Scope], Condition]:
     """Build the expression of a personal field: an account's data only for its own customer, a guest's for the token holder."""
 
     def build(scope: Scope) -> Condition:
-        if scope.actor.kind in _STAFF:
+        if scope.actor.kind in STAFF_OR_APP:
             return Condition(expression)
         user_id: Any = scope.actor.user_id
         return Condition(

@@ -29,6 +29,11 @@ class ActorKind(StrEnum):
     SYSTEM = "system"
 
 
+STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
+STAFF_OR_APP = (*STAFF, ActorKind.APP)
+SHOPPERS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """A store (tenant) as every request needs it.
@@ -144,7 +149,7 @@ class Scope:
 
     def check_privilege(self, *any_of: str) -> None:
         """Raise `Forbidden` for callers but administrators and the system, `InsufficientPrivileges` without any of the privileges."""
-        if self.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
+        if self.actor.kind not in STAFF:
             raise Forbidden("insufficient permissions")
         if not any(self.actor.has_privilege(privilege) for privilege in any_of):
             raise InsufficientPrivileges(*any_of)

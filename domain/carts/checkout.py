@@ -42,7 +42,7 @@ from kernel.documents import email_text
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
-from kernel.scope import ActorKind, Scope
+from kernel.scope import SHOPPERS, Scope
 from models.connection.database import Plans, execute, execute_later, fetchval, transaction
 from models.references import NOT_FOUND, USER, missing_message
 
@@ -52,7 +52,6 @@ FOREIGN_CUSTOMER = (
 )
 DUPLICATE = "duplicate_order"
 DUPLICATE_WINDOW = timedelta(seconds=30)
-_STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
 Result = TypeVar("Result")
 
@@ -141,7 +140,7 @@ async def _resolve_customer(scope: Scope, cart: LockedCart, customer: object, em
     guest_email = email or cart.customer_email
     if customer is not None:
         return _CheckoutCustomer(await _account_id(scope, customer), email)
-    if scope.actor.kind in _STOREFRONT_ACTORS and scope.actor.user_id is not None:
+    if scope.actor.kind in SHOPPERS and scope.actor.user_id is not None:
         return _CheckoutCustomer(scope.actor.user_id, email)
     if not guest_email:
         raise ValidationFailed(CUSTOMER_REQUIRED, field="customer_email", code="required")
@@ -152,7 +151,7 @@ async def _account_id(scope: Scope, customer: object) -> int:
     """Return the named account, for its own customer, server-side keys, and staff."""
     actor = scope.actor
     public_id = parse_uuid(customer)
-    if actor.kind in _STOREFRONT_ACTORS and not actor.server_side:
+    if actor.kind in SHOPPERS and not actor.server_side:
         if actor.user_id is None or public_id != actor.user_public_id:
             raise Forbidden("insufficient permissions", details={"detail": FOREIGN_CUSTOMER})
         return actor.user_id

@@ -18,12 +18,10 @@ from domain import events
 from domain.carriers.limits import current_cart
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import SHOPPERS, STAFF_OR_APP, ActorKind, Scope, active_scope
 from models.connection.database import Plans, execute_later, fetch, fetchrow
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
-_STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
-_STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
 # In the order of `LockedCart`, with the account's columns in place of the customer.
 _COLUMNS = """c.id, c.public_id, c.user_id, c.status, c.currency, c.customer_email, c.address::text, c.shipping_method_id,
@@ -160,8 +158,8 @@ def _accessible(scope: Scope, record: Sequence[Any] | None) -> LockedCart:
 
 def _may_open(scope: Scope, owner: int | None) -> bool:
     actor = scope.actor
-    if actor.kind in _STAFF:
+    if actor.kind in STAFF_OR_APP:
         return True
     if actor.kind is ActorKind.STOREFRONT and actor.user_id is None:
         return True
-    return actor.kind in _STOREFRONT_ACTORS and owner in (None, actor.user_id)
+    return actor.kind in SHOPPERS and owner in (None, actor.user_id)

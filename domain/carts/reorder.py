@@ -18,7 +18,7 @@ from domain.purchase.lines import PricedLine, load_offers, price_lines
 from domain.purchase.option_selection import selection_input, selection_key
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_uuid
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import STAFF, Scope, active_scope
 from models.connection.database import Plans, fetch, fetchrow, transaction
 
 _ORDER = "SELECT id, user_id FROM orders WHERE tenant_id = $1 AND public_id = $2 AND deleted_at IS NULL"
@@ -29,7 +29,6 @@ FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = 
 WHERE l.tenant_id = $1 AND l.order_id = $2 AND NOT (l.price_cents = 0 AND l.extra ? 'promotion_id')
 ORDER BY l.position
 """
-_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 
 
 async def reorder(scope: Scope, order: object, cart: object | None = None, token: str | None = None) -> dict[str, Any]:
@@ -60,7 +59,7 @@ async def _find_order(scope: Scope, order: object, token: str | None) -> int:
     if row is None:
         raise NotFound("order")
     is_own = actor.user_id is not None and actor.user_id == row["user_id"]
-    if not (is_own or actor.kind in _STAFF or (token is not None and is_order_token(scope, public_id, token))):
+    if not (is_own or actor.kind in STAFF or (token is not None and is_order_token(scope, public_id, token))):
         raise NotFound("order")
     return int(row["id"])
 

@@ -24,7 +24,7 @@ from kernel.fields import (
     timestamp,
 )
 from kernel.ids import uuid7
-from kernel.scope import ActorKind, Scope
+from kernel.scope import STAFF_OR_APP, Scope
 from models import audit
 from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.numbers import take_number
@@ -208,7 +208,7 @@ async def _replace_images(scope: Scope, post_id: int, values: InputValues) -> bo
 
 
 def _is_staff(scope: Scope) -> bool:
-    return scope.actor.kind in (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
+    return scope.actor.kind in STAFF_OR_APP
 
 
 async def _find_editable(scope: Scope, review: object) -> tuple[int, str]:

@@ -6,7 +6,7 @@ from domain.filters import created_range, exact, ids, references, sorts
 from domain.visibility import VisibleRows
 from kernel.errors import Forbidden
 from kernel.ids import parse_reference
-from kernel.scope import ActorKind, Scope
+from kernel.scope import STAFF, Scope
 from models.reading.queries import Entity, EntityFilter, any_of
 from models.references import USER, find_ids
 
@@ -37,6 +37,6 @@ async def find_inbox_owner(scope: Scope, user: object) -> int | None:
     actor = scope.actor
     if reference is not None and reference in (actor.user_id, actor.user_public_id):
         return actor.user_id
-    if actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
+    if actor.kind not in STAFF:
         raise Forbidden("insufficient permissions")
     return (await find_ids(scope, USER, [user])).get(user)

@@ -15,11 +15,9 @@ from domain.orders.locked import LockedOrder
 from domain.orders.transitions import BACKORDERED, DECLINED, FAILED, OPEN
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import Reference, parse_reference, parse_uuid, split_reference
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import SHOPPERS, STAFF, Scope, active_scope
 from models.connection.database import execute, fetchrow, fetchval
 
-_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
-_SHOPPERS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 _ORDER_OF_PAYMENT = """
 SELECT o.public_id, o.user_id FROM payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id
 WHERE p.tenant_id = $1 AND (p.id = $2 OR p.public_id = $3) AND o.deleted_at IS NULL
@@ -39,7 +37,7 @@ async def find_order(scope: Scope, order: object, token: str | None) -> int:
     Raises NotFound for any other.
     """
     with active_scope(scope):
-        if scope.actor.kind in _STAFF:
+        if scope.actor.kind in STAFF:
             reference = parse_reference(order)
             number = (
                 await fetchval(_BY_NUMBER if isinstance(reference, int) else _BY_ID, scope.store.id, reference)
@@ -81,7 +79,7 @@ class PaymentsOfOrder:
 
 async def may_open(scope: Scope, payment: Reference, token: str | None) -> bool:
     """Return whether a shopper may see a payment: by its order's token, or as the order's customer; `PAYMENTS` decides for the others."""
-    if scope.actor.kind not in _SHOPPERS:
+    if scope.actor.kind not in SHOPPERS:
         return True
     with active_scope(scope):
         order = await fetchrow(_ORDER_OF_PAYMENT, scope.store.id, *split_reference(payment))

@@ -14,7 +14,7 @@ from domain.people.accounts import account_of, find_by_email
 from domain.people.personal_data import PLACES, Person, Place, bind, load_account_alone, load_person
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import read_fields
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import STAFF, ActorKind, Scope, active_scope
 from models import references
 from models.connection.database import fetch, fetchval
 
@@ -98,7 +98,7 @@ async def find_user(scope: Scope, user: object = None, email: str | None = None)
 
 
 def _reject_others(scope: Scope) -> None:
-    if scope.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
+    if scope.actor.kind not in STAFF:
         raise Forbidden("insufficient permissions")
     privileges.check_may_edit_users(scope)
 

@@ -46,7 +46,7 @@ from domain.purchase.references import OrderReferences, load_references, reject_
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.ids import parse_uuid
-from kernel.scope import ActorKind, Scope
+from kernel.scope import STAFF, ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
@@ -55,7 +55,6 @@ from models.references import NOT_FOUND
 from models.rows import json_text, update_row
 from models.tables.orders import OrderAddress
 
-_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 _LEDGER_COLUMNS = frozenset(
     {"total_cents", "discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "shipping_method_id"}
 )
@@ -179,7 +178,7 @@ async def update_order(
 
 def _permitted(scope: Scope, changes: InputValues) -> InputValues:
     """Drop fields the caller may not change: the discount is staff's, and a vendor changes lines, status and tracking only."""
-    if scope.actor.kind in _STAFF:
+    if scope.actor.kind in STAFF:
         return changes
     if scope.actor.kind is ActorKind.VENDOR:
         return {name: change for name, change in changes.items() if name in _VENDOR_FIELDS}
@@ -350,7 +349,7 @@ async def _priced_lines(
     if scope.family == "legacy" and not locked.imported:
         drafts = _with_present_options(drafts, offers, current)
     lines = price_lines(
-        drafts, offers, trusted=scope.actor.kind in _STAFF, imported=locked.imported, agreed_prices=agreed
+        drafts, offers, trusted=scope.actor.kind in STAFF, imported=locked.imported, agreed_prices=agreed
     )
     return sell_in_advance(lines, reserved=[line for line in replaced if line.offer.id])
 

@@ -73,13 +73,11 @@ from domain.store_limits import check_limit
 from domain.store_settings import sends_order_mail
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import STAFF, STAFF_OR_APP, ActorKind, Scope, active_scope
 from models.connection.database import Plans, in_transaction, transaction
 from models.references import VENDOR, find
 
 _DEFAULT_HOLD_MINUTES = 4_320
-_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
-_MAY_SET_STATUS = (*_STAFF, ActorKind.APP)
 
 _ORIGINS: Mapping[ActorKind, str] = {
     ActorKind.APP: "app",
@@ -221,7 +219,7 @@ def _check_draft(scope: Scope, draft: OrderDraft, *, has_lines: bool) -> None:
         raise ValidationFailed("customer_id or customer_email is required", field="user", code="required")
     if not has_lines:
         raise ValidationFailed("items is required", field="lines", code="required")
-    if draft.status is not None and scope.actor.kind in _MAY_SET_STATUS:
+    if draft.status is not None and scope.actor.kind in STAFF_OR_APP:
         check_status(draft.status, scope.store.order_statuses)
 
 
@@ -255,7 +253,7 @@ async def load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
 
 
 def _prices_are_trusted(scope: Scope, draft: OrderDraft) -> bool:
-    return draft.priced or scope.actor.kind in _STAFF
+    return draft.priced or scope.actor.kind in STAFF
 
 
 async def _reject_oversell(scope: Scope, stock_state: str, lines: Sequence[PricedLine]) -> None:
@@ -353,7 +351,7 @@ def _contact(draft: OrderDraft, customer: CustomerAccount | None) -> dict[str, s
 
 
 def _initial_status(scope: Scope, draft: OrderDraft, payment: ChosenPaymentMethod | None) -> str:
-    if draft.status is not None and scope.actor.kind in _MAY_SET_STATUS:
+    if draft.status is not None and scope.actor.kind in STAFF_OR_APP:
         return draft.status
     return PROCESSED if payment is not None and payment.settles_at_once else OPEN
 

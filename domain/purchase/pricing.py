@@ -40,9 +40,7 @@ from domain.taxes.calculation import ChargedTax, TaxableAmount, added_tax_cents,
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER
 from kernel.money import allocate
-from kernel.scope import ActorKind, Scope
-
-_MAY_OMIT_ADDRESS = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
+from kernel.scope import STAFF_OR_APP, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +185,7 @@ def _rate(scope: Scope, purchase: Purchase, terms: Terms, lines: Sequence[Priced
         return shipping.rate
     address = purchase.addresses.get(SHIPPING, {})
     has_address = any(address.get(name) for name in ("country", "state", "city", "zipcode"))
-    may_omit_address = purchase.prices_agreed or scope.actor.kind in _MAY_OMIT_ADDRESS
+    may_omit_address = purchase.prices_agreed or scope.actor.kind in STAFF_OR_APP
     if may_omit_address and not terms.store.address.is_specified:
         return shipping.rate
     rates = [rate for rate in terms.store.rates if has_address and rate["destination_id"] == terms.store.destination_id]

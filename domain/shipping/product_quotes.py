@@ -20,14 +20,13 @@ from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY
 from kernel.ids import split_reference
 from kernel.money import MAX_CENTS
-from kernel.scope import ActorKind, Scope, active_scope
+from kernel.scope import STAFF_OR_APP, ActorKind, Scope, active_scope
 from kernel.text import repr_value
 from models.connection.database import fetch
 from models.references import NOT_FOUND, PRODUCT, missing_message
 
 _MAX_OFFERS = 100
 # Staff may quote products that are not on sale.
-_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 _PRODUCT = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
@@ -142,7 +141,7 @@ def parse_cep(zipcode: object) -> str:
 async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
     product_id, public_id = split_reference(product)
     with active_scope(scope):
-        is_staff = scope.actor.kind in _STAFF
+        is_staff = scope.actor.kind in STAFF_OR_APP
         records: Sequence[Mapping[str, Any]] = await fetch(
             _PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff
         )
