@@ -15,6 +15,7 @@ from typing import TypeAlias
 from auth import app_tokens, storefront_keys
 from auth.access_tokens import INVALID_TOKEN
 from auth.credentials import (
+    INVALID_CREDENTIALS,
     authenticate_access_token,
     authenticate_api_key,
     authenticate_app_token,
@@ -35,7 +36,6 @@ MALFORMED_HEADER = "invalid authorization format"
 INVALID_KEY = "invalid_api_key"
 NOT_ALLOWED = "insufficient permissions"
 LEGACY_MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
-LEGACY_INVALID = "Invalid credentials"
 LEGACY_ADMIN_ONLY = "Forbidden: admin scope required"
 LEGACY_VENDOR_ONLY = "Forbidden: vendor scope required"
 
@@ -196,7 +196,7 @@ async def _legacy_any(scope: Scope, headers: Headers) -> Actor:
         return await _legacy_user(scope, header)
     except Unauthenticated as error:
         # Also for expired and revoked ones: the legacy API has one text (docs/reference/legacy.md#errors).
-        raise Unauthenticated(LEGACY_INVALID) from error
+        raise Unauthenticated(INVALID_CREDENTIALS) from error
 
 
 async def _legacy_admin(scope: Scope, headers: Headers) -> Actor:
@@ -222,7 +222,7 @@ async def _vendor(scope: Scope, headers: Headers) -> Actor:
 async def _legacy_user(scope: Scope, header: str) -> Actor:
     scheme, credential = _split(header)
     if len(header) > _MAX_HEADER or not credential:
-        raise Unauthenticated(LEGACY_INVALID)
+        raise Unauthenticated(INVALID_CREDENTIALS)
     if scheme == "basic":
         email, secret = _basic(credential)
         return await authenticate_api_key(scope, email, secret)
@@ -230,7 +230,7 @@ async def _legacy_user(scope: Scope, header: str) -> Actor:
         if parse_store_id(credential) is not None:
             return await authenticate_legacy_token(scope, credential)
         return await authenticate_access_token(scope, credential)
-    raise Unauthenticated(LEGACY_INVALID)
+    raise Unauthenticated(INVALID_CREDENTIALS)
 
 
 def _basic(credential: str) -> tuple[str, str]:
@@ -238,10 +238,10 @@ def _basic(credential: str) -> tuple[str, str]:
     try:
         text = base64.b64decode(credential, validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise Unauthenticated(LEGACY_INVALID) from error
+        raise Unauthenticated(INVALID_CREDENTIALS) from error
     email, colon, secret = text.partition(":")
     if not colon or "\x00" in text:
-        raise Unauthenticated(LEGACY_INVALID)
+        raise Unauthenticated(INVALID_CREDENTIALS)
     return normalize_email(email), secret
 
 

@@ -15,10 +15,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
+import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
@@ -61,6 +63,17 @@ def decrypt(purpose: str, encrypted: bytes) -> bytes:
     for _, plain in _readings(purpose, encrypted):
         return plain
     raise _unreadable(purpose, encrypted)
+
+
+def encrypt_params(purpose: str, params: Mapping[str, Any]) -> bytes:
+    """Encrypt parameters as a whole."""
+    return encrypt(purpose, orjson.dumps(params))
+
+
+def decrypt_params(purpose: str, stored: bytes | None) -> dict[str, Any]:
+    """Decrypt parameters; none yield an empty object."""
+    params: dict[str, Any] = orjson.loads(decrypt(purpose, stored)) if stored else {}
+    return params
 
 
 def valid_app_secrets(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from auth import lockout
+from auth.credentials import INVALID_CREDENTIALS
 from auth.legacy_tokens import email_candidates, sign_in_for_token
 from auth.password_authentication import AuthenticatedUser, authenticate_candidates
+from auth.schemes import LEGACY_VENDOR_ONLY
 from kernel.errors import Forbidden, Unauthenticated, ValidationFailed
 from kernel.scope import Scope
 
 VENDOR = "V"
-VENDORS_ONLY = "Forbidden: vendor scope required"
-INVALID_CREDENTIALS = "Invalid credentials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ async def issue_vendor_token(
         raise ValidationFailed("password is required", field="password", code="required")
     user = await _authenticate(scope, email.strip(), password)
     if user.user_type != VENDOR:
-        raise Forbidden(VENDORS_ONLY)
+        raise Forbidden(LEGACY_VENDOR_ONLY)
     token = await sign_in_for_token(scope, user, password, code)
     return IssuedVendorToken(
         token=token.token,

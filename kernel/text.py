@@ -206,3 +206,8 @@ def singular(plural: str) -> str:
     if plural.endswith("ies"):
         return f"{plural[:-3]}y"
     return plural.removesuffix("es") if plural.endswith("xes") else plural.removesuffix("s")
+
+
+def with_article(noun: str) -> str:
+    """Return a noun, or the name of an entity, with its indefinite article: `an option`; an initial `u` is a consonant (`a user`)."""
+    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun.replace('_', ' ')}"

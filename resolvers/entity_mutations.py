@@ -11,7 +11,8 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.records import RecordType
-from resolvers.entity_queries import singular_of, with_article
+from kernel.text import with_article
+from resolvers.entity_queries import singular_of
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
 from schema.fields import root_field
 from schema.scalars import ID

@@ -19,7 +19,7 @@ from strawberry import Info
 from auth.access import Access
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from kernel.text import has_forbidden_characters
+from kernel.text import has_forbidden_characters, with_article
 from models.reading import row_reads
 from models.reading.queries import Condition, Entity, Row, by_id
 from schema.connections import PageRequest
@@ -130,11 +130,6 @@ class EntityQuery:
     def _conditions(self, scope: Scope, values: Mapping[str, Any]) -> list[Condition]:
         conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
         return conditions if self.narrowed is None else [*conditions, self.narrowed]
-
-
-def with_article(singular: str) -> str:
-    """Return the name of an entity as prose: `an option`."""
-    return f"{'an' if singular[0] in 'aeio' else 'a'} {singular.replace('_', ' ')}"
 
 
 def singular_of(type_: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernel import codes
+from kernel.text import with_article
 from rest_facade.collections import Collection
 from rest_facade.list_parameters import DIRECTIONS, ListDefinition
 from rest_facade.openapi import (
@@ -19,7 +20,6 @@ from rest_facade.openapi import (
     Schema,
     page_size_schema,
     request_body,
-    with_article,
 )
 
 STATUS_BODY = request_body(

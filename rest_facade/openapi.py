@@ -143,11 +143,6 @@ def request_body(*required: str, **properties: Schema) -> dict[str, Any]:
     return {**schema, "required": list(required)} if required else schema
 
 
-def with_article(noun: str) -> str:
-    """Return the noun with its indefinite article; an initial `u` counts as a consonant (`a user`)."""
-    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
-
-
 def message_schema() -> dict[str, Any]:
     """Describe `{message}`."""
     return object_schema(message=STRING)

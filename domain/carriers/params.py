@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import orjson
-
-from auth.secrets import decrypt, encrypt
+from auth import secrets
 from domain.carriers import frenet, melhor_envio
 from domain.carriers.app import AppRates
 from domain.carriers.source import TABLE, RateSource
@@ -23,6 +22,8 @@ from kernel.text import InvalidValue, repr_value
 
 APP, MELHOR_ENVIO, FRENET = "app", "melhor_envio", "frenet"
 PURPOSE = "rate_params"
+encrypt_params = partial(secrets.encrypt_params, PURPOSE)
+decrypt_params = partial(secrets.decrypt_params, PURPOSE)
 _MAX_SERVICES = 50
 
 
@@ -138,14 +139,3 @@ def read_params(source: str, values: object, stored: Mapping[str, Any]) -> dict[
 def mask_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters to show, without the token."""
     return {**params, "token": MASK} if "token" in params else dict(params)
-
-
-def encrypt_params(params: Mapping[str, Any]) -> bytes:
-    """Encrypt parameters as a whole."""
-    return encrypt(PURPOSE, orjson.dumps(params))
-
-
-def decrypt_params(stored: bytes | None) -> dict[str, Any]:
-    """Decrypt parameters; none yield an empty object."""
-    params: dict[str, Any] = orjson.loads(decrypt(PURPOSE, stored)) if stored else {}
-    return params

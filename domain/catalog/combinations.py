@@ -44,7 +44,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
-from models.references import COMBINATION, find
+from models.references import COMBINATION, NOT_FOUND, find
 from models.rows import insert_rows, update_row
 
 
@@ -251,7 +251,7 @@ async def find_combination_by_hash(scope: Scope, hash_: str, product: object | N
 def _other_product(product: object) -> ValidationFailed:
     """Return the error that is the cause of NotFound for a combination of another product."""
     return ValidationFailed(
-        f"product is {repr_value(product)}; expected that of the combination", field="product", code="not_found"
+        f"product is {repr_value(product)}; expected that of the combination", field="product", code=NOT_FOUND
     )
 
 
@@ -401,7 +401,7 @@ def parse_choices(options: OptionsByReference, choices: object, *, inventory: bo
         reference, variant_reference = parse_reference(option_key), parse_reference(variant_key)
         option: LoadedOption | None = options.get(reference) if reference is not None else None
         if option is None:
-            return error("not_found", f"option {reference_text(option_key)} is not of the product")
+            return error(NOT_FOUND, f"option {reference_text(option_key)} is not of the product")
         if inventory and not option.inventory:
             return error(
                 "no_inventory",
@@ -410,7 +410,7 @@ def parse_choices(options: OptionsByReference, choices: object, *, inventory: bo
         variant = option.variants.get(variant_reference) if variant_reference is not None else None
         if variant is None:
             return error(
-                "not_found", f"variant {reference_text(variant_key)} is not of option {reference_text(option_key)}"
+                NOT_FOUND, f"variant {reference_text(variant_key)} is not of option {reference_text(option_key)}"
             )
         if option.id in pairs:
             return error("duplicate", f"option {reference_text(option_key)} is named twice")

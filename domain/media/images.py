@@ -20,9 +20,9 @@ from kernel.product_fields import IMAGE_FIELDS, path_errors
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import execute, fetch, fetchval
+from models.references import NOT_FOUND
 from models.rows import json_text
 
-_NOT_FOUND = "not_found"
 _NO_IMAGE: Mapping[str, Any] = {"image_url": "", "image_alt": "", "media_id": None}
 _NOTHING: Mapping[int, str] = {}
 
@@ -140,7 +140,7 @@ def _file_of(
     reference = image["named"]
     file = files.of_id(reference)
     if file is None or not _may_use(scope, file):
-        return None, ("media_id", (_NOT_FOUND, f"media file {reference} not found"))
+        return None, ("media_id", (NOT_FOUND, f"media file {reference} not found"))
     if file["sha256"] is None and file["source_url"] is None:
         return None, ("media_id", ("media_incomplete", f"media file {reference} is not uploaded yet"))
     url = image.get("url")

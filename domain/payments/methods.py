@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import orjson
 
-from auth.secrets import decrypt, encrypt
+from auth import secrets
 from domain.records import Change, RecordType
 from domain.store_settings import MASK as MASK
 from domain.taxes.taxes import taxes_writer
@@ -22,6 +23,8 @@ from models.references import VENDOR
 from models.tables.payments import PaymentMethod
 
 PURPOSE = "processor_params"
+encrypt_params = partial(secrets.encrypt_params, PURPOSE)
+decrypt_params = partial(secrets.decrypt_params, PURPOSE)
 MAX_PARAMS_BYTES = 100_000
 _MAX_HOLD_MINUTES = 525_600  # a year
 _MAX_PERCENT = 100_000  # hundredths of a percent
@@ -89,17 +92,6 @@ PAYMENT_METHOD_RECORDS = RecordType(
     after_save=taxes_writer("payment_method_taxes"),
 )
 """`surcharge_percent` is in hundredths of a percent; `hold_minutes` 0 means that orders never expire."""
-
-
-def decrypt_params(stored: bytes | None) -> dict[str, Any]:
-    """Decrypt parameters; none yield an empty object."""
-    params: dict[str, Any] = orjson.loads(decrypt(PURPOSE, stored)) if stored else {}
-    return params
-
-
-def encrypt_params(params: Mapping[str, Any]) -> bytes:
-    """Encrypt parameters as a whole."""
-    return encrypt(PURPOSE, orjson.dumps(params))
 
 
 def mask_params(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Changes lock the user's row: the number of addresses and the defaults depend on 
 from __future__ import annotations
 
 from domain.addresses import ADDRESS, check_address
+from domain.people.locks import lock_for_parts
 from domain.records import Change, RecordType
 from domain.visibility import OwnRows
 from kernel.errors import NotFound, RuleViolation
@@ -25,8 +26,6 @@ ADDRESSES = Entity(
     visible=OwnRows(admin=("view_users",), app="read_users", own="t.user_id = {user}"),
 )
 
-# A checkout locks the user for its order's foreign key (FOR KEY SHARE), which this doesn't wait for.
-_LOCK_USER = "SELECT id FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE"
 _COUNT = "SELECT count(*) FROM user_addresses WHERE tenant_id = $1 AND user_id = $2"
 _FIND = "SELECT id FROM user_addresses WHERE tenant_id = $1 AND user_id = $2 AND public_id = $3"
 _LOCK = (
@@ -42,7 +41,7 @@ UPDATE user_addresses SET {column} = false WHERE tenant_id = $1 AND user_id = $2
 async def set_default_address(scope: Scope, address: object, type_: str) -> int:
     """Make one of the caller's addresses the default for shipping (`S`) or billing (`B`); return its internal id."""
     async with transaction(scope):
-        user_id = await lock_user(scope, scope.own_user_id())
+        user_id = await lock_for_parts(scope, scope.own_user_id())
         address_id = await _find_own(scope, address)
         await write_default(scope, user_id, address_id, type_)
     return address_id
@@ -53,13 +52,6 @@ async def write_default(scope: Scope, user_id: int, address_id: int, type_: str)
     column = DEFAULT_COLUMNS[type_]
     await execute(_CLEAR_DEFAULT.format(column=column), scope.store.id, user_id, address_id)
     await update_row(scope, "user_addresses", address_id, **{column: True}, updated_at=scope.now)
-
-
-async def lock_user(scope: Scope, user_id: int) -> int:
-    """Lock a user's row in the open transaction; raise `NotFound` if there is none."""
-    if await fetchval(_LOCK_USER, scope.store.id, user_id) is None:
-        raise NotFound("user")  # deleted a moment ago
-    return user_id
 
 
 async def _find_own(scope: Scope, address: object) -> int:
@@ -80,7 +72,7 @@ async def prepare_address(change: Change) -> None:
     """Check an address; a new one needs the column of its user."""
     scope = change.scope
     if change.is_new:
-        user_id = await lock_user(scope, change.columns["user_id"])
+        user_id = await lock_for_parts(scope, change.columns["user_id"])
         count = await fetchval(_COUNT, scope.store.id, user_id)
         if count >= MAX_ADDRESSES:
             raise RuleViolation(f"an account has at most {MAX_ADDRESSES} addresses", reason="too_many_addresses")

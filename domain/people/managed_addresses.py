@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from auth.privileges import check_may_manage_user
 from domain.people.accounts import account_of
-from domain.people.addresses import ADDRESS_RECORDS, lock_user, prepare_address, write_default
+from domain.people.addresses import ADDRESS_RECORDS, prepare_address, write_default
+from domain.people.locks import lock_for_parts
 from domain.records import Change
 from kernel.errors import NotFound
 from kernel.ids import parse_uuid
@@ -21,7 +22,7 @@ async def set_default_address_of_user(scope: Scope, address: object, type_: str)
     """Make an address the default of its user for shipping (`S`) or billing (`B`); return its internal id."""
     async with transaction(scope):
         address_id, user_id = await _find_with_user(scope, address)
-        await write_default(scope, await lock_user(scope, user_id), address_id, type_)
+        await write_default(scope, await lock_for_parts(scope, user_id), address_id, type_)
     return address_id
 
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from domain.catalog.listing import OPEN
-from kernel.errors import NotFound, RuleViolation
+from domain.people.locks import lock_for_parts
+from kernel.errors import RuleViolation
 from kernel.fields import check_count
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
@@ -19,7 +20,6 @@ from models.references import PRODUCT, reject_missing
 MAX_ITEMS = 500
 _FIELD = "product_ids"
 
-_LOCK_USER = "SELECT id FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE"
 # What the caller can't open is as absent as what doesn't exist.
 _FIND = f"SELECT t.public_id FROM products t WHERE t.tenant_id = $1 AND t.public_id = ANY($2::uuid[]) AND t.deleted_at IS NULL AND {OPEN}"
 _ADD = """
@@ -45,7 +45,7 @@ async def add_products(scope: Scope, products: Sequence[object]) -> None:
     named = list(dict.fromkeys([parse_uuid(product) or product for product in products]))
     ids = [product for product in named if isinstance(product, UUID)]
     async with transaction(scope):
-        user_id = await _lock_user(scope)
+        user_id = await lock_for_parts(scope, scope.own_user_id())
         rows = await fetch(_FIND, scope.store.id, ids)
         visible = {row["public_id"] for row in rows}
         reject_missing(PRODUCT, [product for product in named if product not in visible], field=_FIELD)
@@ -59,10 +59,3 @@ async def remove_products(scope: Scope, products: Sequence[object]) -> None:
     check_count(products, MAX_ITEMS, "products", field=_FIELD)
     ids = [public_id for product in products if (public_id := parse_uuid(product)) is not None]
     await execute(_REMOVE, scope.store.id, scope.own_user_id(), ids)
-
-
-async def _lock_user(scope: Scope) -> int:
-    user_id = scope.own_user_id()
-    if await fetchval(_LOCK_USER, scope.store.id, user_id) is None:
-        raise NotFound("user")  # deleted a moment ago
-    return user_id

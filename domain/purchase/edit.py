@@ -302,7 +302,7 @@ async def _new_lines(
     priced = iter(await _priced_lines(scope, locked, others, current, list(stay.values())))
     lines = [next(priced) if draft.stays is None else stay[draft.stays] for draft in drafts]
     if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
-        raise ValidationFailed("product not found", field="product", code="not_found")
+        raise ValidationFailed("product not found", field="product", code=NOT_FOUND)
     # Of a product in several lines the limits count that were read now.
     ordered = sorted(lines, key=lambda line: line not in current)
     reject_unsaleable(ordered, existing=[line.offer.id for line in current if line.offer.id])

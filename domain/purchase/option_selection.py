@@ -31,6 +31,7 @@ from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters, nfc, repr_value
 from models.connection.database import fetch
+from models.references import NOT_FOUND
 
 MAX_TEXT = 2_000
 
@@ -250,7 +251,7 @@ def _read(
         reference = parse_reference(name)
         option = options.get(reference) if reference is not None else None
         if option is None or option.status != ACTIVE:
-            raise _invalid(f"option {reference_text(name)} is not of {product}", "not_found")
+            raise _invalid(f"option {reference_text(name)} is not of {product}", NOT_FOUND)
         if option.id in selected:
             raise _invalid(f"option {reference_text(name)} is named twice", "duplicate")
         selected[option.id] = (
@@ -264,7 +265,7 @@ def _variant(option: LoadedOption, value: object) -> LoadedOptionVariant:
     reference = parse_reference(value)
     variant = option.variants.get(reference) if reference is not None else None
     if variant is None:
-        raise _invalid(f"variant {reference_text(value)} is not of option {option.name}", "not_found")
+        raise _invalid(f"variant {reference_text(value)} is not of option {option.name}", NOT_FOUND)
     return variant
 
 

@@ -11,7 +11,7 @@ from domain.carriers.source import TABLE, CarrierPrice
 from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.totals import MethodRate, PaymentSurcharge, weight_grams
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.ids import Reference, parse_reference
+from kernel.ids import Reference, parse_reference, split_reference
 from kernel.scope import Scope
 from models.connection.database import fetchrow
 from models.references import NOT_FOUND, PAYMENT_METHOD, SHIPPING_METHOD, USER, ReferenceType, missing_message
@@ -152,7 +152,7 @@ async def load_references(
     """
     if user is None and payment_method is None and shipping_method is None:
         return NO_REFERENCES
-    keys = [*_keys(user), *_keys(payment_method), *_keys(shipping_method)]
+    keys = [*split_reference(user), *split_reference(payment_method), *split_reference(shipping_method)]
     record = await fetchrow(_REFERENCES, scope.store.id, *keys, current_payment_method, current_shipping_method)
     assert record is not None  # VALUES yields one row whatever the joins match
     _reject_unknown(USER, user, record["user_id"], "user")
@@ -227,13 +227,6 @@ def _shipping_required(scope: Scope) -> ValidationFailed | RuleViolation:
 def _reject_unknown(type_: ReferenceType, reference: object | None, record_id: int | None, field: str) -> None:
     if reference is not None and record_id is None:
         raise ValidationFailed(missing_message(type_, [reference]), field=field, code=NOT_FOUND)
-
-
-def _keys(value: object | None) -> tuple[int | None, UUID | None]:
-    reference = parse_reference(value)
-    if isinstance(reference, int):
-        return reference, None
-    return None, reference
 
 
 def _customer(record: Mapping[str, Any]) -> CustomerAccount:

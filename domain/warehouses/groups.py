@@ -13,10 +13,9 @@ from kernel.ids import parse_reference
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import execute, fetch, transaction
-from models.references import ReferenceType, resolve_all
+from models.references import USERGROUP, resolve_all
 from models.rows import insert_numbered_rows, update_rows
 
-USERGROUP = ReferenceType("usergroup", "usergroups")
 _NEW = {"priority": 0, "allocation_type": "P", "status": "A"}
 
 _SELECT = """

@@ -40,10 +40,10 @@ _MAX_SALES = 1_000
 _MAX_PAYOUTS = 10_000
 # The operation that sets each status.
 _STATUS_OPERATIONS = {"paid": "AdminPayoutMarkPaid", "cancelled": "AdminPayoutCancel"}
-_PAYOUT_COLUMNS = (
+PAYOUT_COLUMNS = (
     "number", "vendor_name", "cnpj", "amount_cents", "currency", "status", "created_at", "paid_at", "note", "id", "vendor_id",
 )  # fmt: skip
-_SALES_COLUMNS = (
+SALES_COLUMNS = (
     "month", "vendor_name", "cnpj", "gross_cents", "commission_cents", "refunds_cents", "net_cents", "orders", "vendor_id",
 )  # fmt: skip
 
@@ -107,7 +107,7 @@ class LedgerHandlers:
             rows += listed
             if len(listed) < MAX_PAGE_SIZE:
                 break
-        return _csv_response(csv_text(_PAYOUT_COLUMNS, rows))
+        return _csv_response(csv_text(PAYOUT_COLUMNS, rows))
 
     async def report_sales(self, request: web.Request) -> web.Response:
         """Return the sales of vendors by month: `month_from`, `month_to` (`2026-11`), `vendor_id`."""
@@ -115,7 +115,7 @@ class LedgerHandlers:
 
     async def list_sales(self, request: web.Request) -> web.Response:
         """Return the sales of vendors by month as CSV; at most 1,000 rows a page."""
-        return _csv_response(csv_text(_SALES_COLUMNS, await self._sales(request, _MAX_SALES)))
+        return _csv_response(csv_text(SALES_COLUMNS, await self._sales(request, _MAX_SALES)))
 
     async def _sales(self, request: web.Request, default: int) -> list[dict[str, Any]]:
         operation = self._operations["AdminSalesReport"]

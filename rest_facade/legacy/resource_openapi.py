@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernel.json_schema import NULL, Schema, array, enum, map_of, named, nullable, object_schema, one_of
+from kernel.text import with_article
 from rest_facade.legacy.queries import MAX_CSCART_SIZE
 from rest_facade.legacy.record_schemas import input_members, optional_names, record_members
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, QueryFilter, RecordField, Resource
@@ -22,7 +23,6 @@ from rest_facade.openapi import (
     RouteDocs,
     RouteKey,
     page_size_schema,
-    with_article,
 )
 
 BASE = "/api"

@@ -13,12 +13,6 @@ from server.commands.output import print_json, print_table
 if TYPE_CHECKING:
     from kernel.scope import Scope
 
-_SALES = (
-    "month", "vendor_name", "cnpj", "gross_cents", "commission_cents", "refunds_cents", "net_cents", "orders", "vendor_id",
-)  # fmt: skip
-_PAYOUTS = (
-    "number", "vendor_name", "cnpj", "amount_cents", "currency", "status", "created_at", "paid_at", "note", "id", "vendor_id",
-)  # fmt: skip
 _BATCH = 1_000
 
 
@@ -52,6 +46,7 @@ async def _sales(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
     from domain.ledger.sales_report import load_sales_report
+    from rest_facade.current.ledger import SALES_COLUMNS
 
     async def read(scope: Scope) -> list[Mapping[str, Any]]:
         rows: list[Mapping[str, Any]] = []
@@ -63,13 +58,14 @@ async def _sales(args: argparse.Namespace) -> None:
             if len(page) < _BATCH:
                 return rows
 
-    await _print(args, _SALES, read)
+    await _print(args, SALES_COLUMNS, read)
 
 
 async def _payouts(args: argparse.Namespace) -> None:
     from domain.ledger.payouts import read_payouts
+    from rest_facade.current.ledger import PAYOUT_COLUMNS
 
-    await _print(args, _PAYOUTS, lambda scope: read_payouts(scope, args.vendor))
+    await _print(args, PAYOUT_COLUMNS, lambda scope: read_payouts(scope, args.vendor))
 
 
 async def _print(args: argparse.Namespace, columns: Sequence[str], read: Any) -> None:
