@@ -29,7 +29,7 @@ from server.http.catalog_cache import CATALOGUE_CACHE
 from server.http.connections import SETTINGS, Runner
 from server.http.graphql_view import USAGE
 from server.http.health import HEALTH
-from server.media.renderer import image_renderer
+from server.media.child_pool import image_renderer
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
 from server.sockets import addresses_of, listen

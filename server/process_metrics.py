@@ -11,7 +11,7 @@ from kernel import metrics
 from models.connection import database
 from server.http.catalog_cache import CatalogueCache
 from server.http.limits import Counters
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

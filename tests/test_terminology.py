@@ -75,7 +75,7 @@ EXEMPT = re.compile(
 SEARCHES = {
     "pagination": "schema/pagination.py",
     "webhook": "server/workers/webhooks.py",
-    "retry": "domain/webhooks/retries.py",
+    "retry": "domain/webhooks/endpoint_health.py",
     "oversell": "domain/catalog/stock.py",
     "refund": "domain/gateway/charges.py",
     "coupon": "domain/promotions/rewards.py",
@@ -100,7 +100,7 @@ SEARCHES = {
     "parser": "resolvers/engine/parser.py",
     "pool": "models/connection/pool.py",
     "pricing": "domain/purchase/pricing.py",
-    "retries": "domain/webhooks/retries.py",
+    "retries": "domain/webhooks/endpoint_health.py",
 }
 # A search is good when its file is among the first results.
 SHOWN = 5

@@ -1,6 +1,7 @@
 """The trusted GraphQL documents of storefront keys and apps (docs/reference/graphql.md#trusted-documents).
 
-They are registered when a program is deployed, not by its requests, and never evicted.
+They are registered when a program is deployed, not by its requests, and never evicted. That a program sends no other document is checked
+where documents are read: `server.http.graphql_view`, with `resolvers.persisted_documents`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What decodes and renders images: facts of an image, and its sizes.
 
-Nothing of an image is decoded in this process: the composition root calls `configure` with `server.media.renderer`.
+Nothing of an image is decoded in this process: the composition root calls `configure` with `server.media.child_pool`.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ import orjson
 
 from domain.stores import find_store
 from domain.webhooks.claims import ClaimedDelivery
+from domain.webhooks.endpoint_health import GONE as GONE_STATUS
+from domain.webhooks.endpoint_health import EndpointHealth
 from domain.webhooks.endpoints import FAILING, GONE, NOT_ALLOWED, disable
-from domain.webhooks.retries import GONE as GONE_STATUS
-from domain.webhooks.retries import EndpointHealth
 from kernel.clock import format_rfc3339, now
 from kernel.ids import uuid7
 from kernel.retries import retry_delay

@@ -19,8 +19,8 @@ from asyncpg import Record
 from auth.secrets import valid_app_secrets
 from domain.event_types import PING
 from domain.resting_stores import RESTING_STORES
+from domain.webhooks.endpoint_health import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from domain.webhooks.event_scopes import may_receive
-from domain.webhooks.retries import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from models.connection import database
 from models.connection.database import CrossStoreConnection
 from models.rows import from_row

@@ -33,7 +33,7 @@ async def _demo(args: argparse.Namespace) -> None:
 
     from server.demo.setup import set_up_demo
     from server.domain_settings import configure_domain
-    from server.media.renderer import image_renderer
+    from server.media.child_pool import image_renderer
 
     async with open_context(settings) as context, image_renderer():
         configure_domain(context.settings)

@@ -151,7 +151,7 @@ async def _cscart(args: argparse.Namespace) -> int:
     from server.importers.cscart import run
     from server.importers.cscart.progress import ProgressBars, print_wait
     from server.importers.cscart.source import FolderSource, HttpSource
-    from server.media.renderer import image_renderer
+    from server.media.child_pool import image_renderer
     from server.outgoing import outgoing_client
 
     _check_source(args)

@@ -200,7 +200,7 @@ async def _work(settings: Settings) -> None:
     from kernel import logging
     from kernel.event_loop import measured_pauses
     from server.domain_settings import configure_domain
-    from server.media.renderer import image_renderer
+    from server.media.child_pool import image_renderer
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
     from server.start_checks import check_secret_key

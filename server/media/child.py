@@ -1,4 +1,4 @@
-"""Decode and render images; the program of the renderer's children (`server.media.renderer`).
+"""Decode and render images; the program of the renderer's children (`server.media.child_pool`).
 
 A request on standard input is the lengths of a JSON object and of the content, then both; so is an answer. The object of an answer has
 `refused` (the content is no image that is accepted), `failed` (it needs too much), or the result. The end of the input ends the program.

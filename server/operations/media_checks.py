@@ -14,7 +14,7 @@ from kernel.ids import parse_uuid
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from models.connection.database import cross_store_connection
-from server.media.renderer import Renderer, RendererLimits
+from server.media.child_pool import Renderer, RendererLimits
 from server.operations.check_results import CheckResult, fail, join_names, ok, warn
 from server.operations.store_admin import system_scope
 

@@ -13,7 +13,7 @@ from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source
 from domain.storage import storage
 from domain.stores import find_store
-from domain.webhooks.retries import retry_after
+from domain.webhooks.endpoint_health import retry_after
 from kernel import logging, metrics
 from kernel.clock import now
 from kernel.errors import DomainError

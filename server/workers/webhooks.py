@@ -21,8 +21,8 @@ from domain.outgoing.calls import AddressNotAllowed, RequestFailed
 from domain.webhooks import attempt_results, claims, fan_out
 from domain.webhooks.attempt_results import AttemptResult, AttemptVerdict
 from domain.webhooks.claims import ClaimedDelivery
+from domain.webhooks.endpoint_health import retry_after
 from domain.webhooks.envelope import EventRecord, build_request
-from domain.webhooks.retries import retry_after
 from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden

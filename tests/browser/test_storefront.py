@@ -28,7 +28,7 @@ from server.demo.seeding import seed_store
 from server.demo.stores import DEMO
 from server.example_storefront import KEY_NAME
 from server.http.playground import BUILT, built_version
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 from tests.browser.chromium import Browser
 from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
 from tests.browser.test_playground import needs_assets, needs_chromium

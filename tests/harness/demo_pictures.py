@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.demo.setup import PICTURES
-from server.media.renderer import image_renderer
+from server.media.child_pool import image_renderer
 from tests.harness.programs import ROOT
 
 FOLDER = ROOT / ".vitrine" / "build" / PICTURES

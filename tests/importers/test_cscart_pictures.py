@@ -14,7 +14,7 @@ from domain.media.addresses import digest_in
 from kernel.scope import Store
 from server.importers.cscart import run
 from server.importers.cscart.report import Report
-from server.media.renderer import image_renderer
+from server.media.child_pool import image_renderer
 from server.outgoing import outgoing_client
 from tests.harness.database import NewStore
 from tests.harness.http import HttpClient, system_trust

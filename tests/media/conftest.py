@@ -12,7 +12,7 @@ from domain.bulk.configuration import BulkConfiguration
 from domain.media import addresses
 from domain.media import renderer as renderers
 from domain.storage import Storage
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 from tests.harness.files import used_storage
 from tests.harness.sample_store import SampleStore
 

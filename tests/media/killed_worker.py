@@ -7,7 +7,7 @@ import sys
 
 from domain import storage
 from models.connection import database
-from server.media.renderer import image_renderer
+from server.media.child_pool import image_renderer
 from server.outgoing import outgoing_client
 from server.workers.media import MediaWorker
 

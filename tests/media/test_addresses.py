@@ -20,7 +20,7 @@ from domain.storage import Storage, storage
 from kernel.errors import Unavailable
 from models.tables.media import MediaFile
 from server.http.media_files import HAS_PUBLIC_STORAGE
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 from tests.harness.files import used_storage
 from tests.harness.http import Client, Response
 from tests.harness.s3_server import BUCKET, S3Server

@@ -10,7 +10,7 @@ import pytest
 import pyvips
 
 from domain.media.renderer import ImageError, NotAnImage, RenderedFormat, RendererFailed
-from server.media.renderer import Renderer, RendererLimits
+from server.media.child_pool import Renderer, RendererLimits
 from tests.media.pictures import animation, encoded, picture, png_header, slow_picture
 
 ACCEPTED = "JPEG, PNG, WebP, GIF and AVIF images are accepted"

@@ -15,7 +15,7 @@ import pytest
 
 from domain.media.renderer import RenderedFormat, RendererFailed
 from kernel.errors import Unavailable
-from server.media.renderer import Renderer, RendererLimits
+from server.media.child_pool import Renderer, RendererLimits
 from tests.media.pictures import encoded, picture, slow_picture
 
 

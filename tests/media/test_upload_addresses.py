@@ -17,7 +17,7 @@ from domain.media import renderer as renderers
 from domain.media import uploads
 from domain.storage import Storage, storage
 from kernel.scope import active_scope
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 from tests.harness.files import used_storage
 from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore

@@ -20,7 +20,7 @@ from domain.media import uploads
 from domain.media.addresses import media_key, upload_key
 from kernel.errors import Forbidden
 from kernel.scope import active_scope
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 from tests.harness.sample_store import SampleStore
 from tests.media.pictures import encoded, picture
 from tests.media.test_files import code_of

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from domain.media import sources
 from domain.storage import storage
-from server.media.renderer import image_renderer
+from server.media.child_pool import image_renderer
 from server.outgoing import outgoing_client
 from server.workers.media import MediaWorker
 from tests.harness.files import used_storage

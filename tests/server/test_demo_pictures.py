@@ -11,7 +11,7 @@ import pytest
 from server.demo.catalog import DemoCatalog, load_catalog
 from server.demo.pictures.pictures import Picture, all_pictures, product_pictures
 from server.demo.pictures.rendering import render_pictures
-from server.media.renderer import Renderer
+from server.media.child_pool import Renderer
 
 CATALOGS = ("casa_ipe", "serra_alta")
 MIME_TYPES = {"jpeg": "image/jpeg", "webp": "image/webp", "png": "image/png"}

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from domain.webhooks.retries import (
+from domain.webhooks.endpoint_health import (
     BREAKER_THRESHOLD,
     DISABLE_AFTER,
     MAX_PAUSE,
