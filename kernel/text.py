@@ -29,6 +29,10 @@ MAX_FILTER_LENGTH = 200
 # The maximum number of values of a filter, any of which may match.
 MAX_FILTER_VALUES = 1_000
 
+# The characters RFC 3986 allows in a URL, non-ASCII ones percent-encoded. No backslash, which some parsers treat as a slash, no whitespace,
+# no control characters.
+URL_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+
 # Character classes in the notation that Python's and PostgreSQL's regular expressions share. A word ends at whatever is not a letter
 # or digit in ASCII and Latin-1, at punctuation, symbols from currency to arrows, CJK punctuation and emoji.
 MARKS = r"\u0300-\u036f"

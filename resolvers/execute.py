@@ -187,6 +187,11 @@ async def execute(
     return result.data or {}
 
 
+async def execute_field(scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any] | None = None) -> Any:
+    """Execute the operation and return its first field; raises what `execute` does."""
+    return (await execute(scope, operation, variables))[operation.fields[0]]
+
+
 def _error_to_raise(errors: list[GraphQLError]) -> BaseException:
     for error in errors:
         domain_error = error_of(error)

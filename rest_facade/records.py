@@ -17,7 +17,7 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute, execute_field
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
@@ -162,7 +162,6 @@ async def execute_with_codes(
 ) -> Any:
     """Execute an operation and return its first field; validation errors get specific field codes."""
     try:
-        data = await execute(scope, operation, variables)
+        return await execute_field(scope, operation, variables)
     except ValidationFailed as error:
         raise with_field_codes(error, codes) from error
-    return data[operation.fields[0]]

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute, execute_field
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection, array
 from rest_facade.field_errors import with_field_codes
@@ -133,7 +133,7 @@ class WebhookEndpointHandlers:
 
     async def _execute(self, request: web.Request, suffix: str, variables: Mapping[str, Any]) -> Any:
         operation = self._authorize(request, suffix)
-        return (await execute(request[SCOPE], operation, variables))[operation.fields[0]]
+        return await execute_field(request[SCOPE], operation, variables)
 
 
 def _endpoint_id(request: web.Request) -> str:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import SplitResult, quote, urlsplit
 
 from kernel.ip_addresses import parse_ip_address
-from kernel.text import InvalidValue, repr_value
+from kernel.text import URL_CHARACTERS, InvalidValue, repr_value
 
 MAX_URIS = 10
 MAX_LENGTH = 1_000
-
-# The characters that RFC 3986 allows; clients parse spaces, control characters, backslashes and non-ASCII text differently.
-_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
 
 
 def parse_redirect_uris(value: object) -> list[str]:
@@ -25,7 +21,7 @@ def parse_redirect_uris(value: object) -> list[str]:
 
 
 def _parse_redirect_uri(uri: object) -> str:
-    if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not _CHARACTERS.fullmatch(uri):
+    if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not URL_CHARACTERS.fullmatch(uri):
         raise InvalidValue(f"holds {repr_value(uri)}; expected an address of at most {MAX_LENGTH} characters")
     if "#" in uri:
         raise InvalidValue(f"holds {repr_value(uri)}; expected an address without a fragment")

@@ -83,22 +83,19 @@ async def is_over_hourly_limit(scope: Scope, mail_type: MailType, user_id: int |
 
     The caller must hold `lock_address`, or concurrent requests could exceed the limit.
     """
-    sent: int = await database.fetchval(
-        "select count(*) from mails where tenant_id = $1 and user_id = $2 and kind = $3 and created_at > $4",
-        scope.store.id,
-        user_id,
-        mail_type.value,
-        scope.now - timedelta(hours=1),
-    )
-    return sent >= MAX_PER_HOUR
+    return await _is_over_hourly_limit(scope, mail_type, "user_id", user_id)
 
 
 async def is_over_hourly_limit_of_address(scope: Scope, mail_type: MailType, email: str) -> bool:
     """Return the same of an address without an account; the caller must hold `lock_address` too."""
+    return await _is_over_hourly_limit(scope, mail_type, "recipient", email)
+
+
+async def _is_over_hourly_limit(scope: Scope, mail_type: MailType, column: str, value: object) -> bool:
     sent: int = await database.fetchval(
-        "select count(*) from mails where tenant_id = $1 and recipient = $2 and kind = $3 and created_at > $4",
+        f"select count(*) from mails where tenant_id = $1 and {column} = $2 and kind = $3 and created_at > $4",  # a constant
         scope.store.id,
-        email,
+        value,
         mail_type.value,
         scope.now - timedelta(hours=1),
     )

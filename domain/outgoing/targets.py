@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
-from kernel.text import InvalidValue, repr_value
+from kernel.text import URL_CHARACTERS, InvalidValue, repr_value
 
 MAX_LENGTH = 2_048
 
 _PORTS = {"https": 443, "http": 80}
-# The characters RFC 3986 allows in a URL, non-ASCII ones percent-encoded. No backslash, which some parsers treat as a slash, no whitespace,
-# no control characters.
-_URL_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
 _NAME = re.compile(
     r"(?=.{1,253}\.?\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?"
 )
@@ -62,7 +59,7 @@ def parse_target(url: str, *, allows_private: bool) -> Target:
 
     `allows_private` is VITRINE_PRIVATE_ENDPOINTS: it permits `http` and private addresses.
     """
-    if not isinstance(url, str) or len(url) > MAX_LENGTH or not _URL_CHARACTERS.fullmatch(url):
+    if not isinstance(url, str) or len(url) > MAX_LENGTH or not URL_CHARACTERS.fullmatch(url):
         raise InvalidValue(f"is {repr_value(url)}; expected an https address of at most {MAX_LENGTH} characters")
     try:
         parts = urlsplit(url)

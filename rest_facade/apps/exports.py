@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute_field
 from rest_facade import collections
 from rest_facade.apps.records import ADMIN
 from rest_facade.collections import Collection
@@ -44,7 +44,7 @@ def _handler(collection: Collection, operation: FacadeOperation) -> Handler:
         scope = authorize(request[SCOPE], operation)
         variables = {"filter": collection.list_definition.filter(request.query, scope.store)}
         # Before the status is sent: what is refused has the error's.
-        first = await _page(scope, operation, variables)
+        first = await execute_field(scope, operation, variables)
         return await send_parts(request, CONTENT_TYPE, _lines(scope, operation, variables, first))
 
     return export
@@ -57,8 +57,4 @@ async def _lines(
         yield b"".join([to_json(edge["node"]) + b"\n" for edge in page["edges"]])
         if not page["page_info"]["has_next_page"]:
             return
-        page = await _page(scope, operation, {**variables, "after": page["page_info"]["end_cursor"]})
-
-
-async def _page(scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
-    return (await execute(scope, operation, variables))[operation.fields[0]]
+        page = await execute_field(scope, operation, {**variables, "after": page["page_info"]["end_cursor"]})

@@ -13,7 +13,7 @@ from kernel import clock
 from kernel.errors import DomainError, MalformedRequest, NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import ANONYMOUS, Scope, Store
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, execute, execute_field
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
 from rest_facade.routing import REQUEST_ID, SCOPE, Credential, Handler, Route
@@ -120,7 +120,7 @@ def text_handler(operation: FacadeOperation, *names: str, counts_attempts: bool 
             if counts_attempts:
                 await _count_attempt(scope, operation)
             raise
-        return json_response((await execute(scope, operation, variables))[operation.fields[0]])
+        return json_response(await execute_field(scope, operation, variables))
 
     return handle
 

@@ -16,7 +16,7 @@ from kernel.errors import NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from kernel.text import MAX_SLUG_LENGTH
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute_field
 from rest_facade import collections
 from rest_facade.current.storefront_search import search_definition, search_variables
 from rest_facade.records import CollectionHandlers
@@ -65,7 +65,7 @@ class CatalogHandlers:
         """Return `{id, name, currency}`."""
         scope, operation = self._authorize(request, "Store")
         scope.check_scope(READ)
-        return json_response(await _execute(scope, operation))
+        return json_response(await execute_field(scope, operation))
 
     async def product(self, request: web.Request) -> web.Response:
         """Return the active product with the id or slug in the path."""
@@ -81,18 +81,18 @@ class CatalogHandlers:
         variables = PRODUCTS.list_definition.variables(request.query, scope.store)
         category = await self._named(request, "Category")
         variables["filter"]["category_id"] = category["id"]
-        return page_response(request, await _execute(scope, operation, **variables))
+        return page_response(request, await execute_field(scope, operation, variables))
 
     async def search(self, request: web.Request) -> web.Response:
         """Return a page of the active products that match the words of `q`, the most relevant first, with facets."""
         scope, operation = self._authorize(request, "Search")
         variables = search_variables(SEARCH, request.query, scope.store)
-        return page_response(request, await _execute(scope, operation, **variables))
+        return page_response(request, await execute_field(scope, operation, variables))
 
     async def payment_methods(self, request: web.Request) -> web.Response:
         """Return the payment methods accepted by the checkout as `payment_id`."""
         scope, operation = self._authorize(request, "PaymentMethods")
-        return json_response({"payment_methods": await _execute(scope, operation)})
+        return json_response({"payment_methods": await execute_field(scope, operation)})
 
     async def _named(self, request: web.Request, name: str) -> Any:
         """Return the record with the id or slug in the path; raise `NotFound` for none."""
@@ -100,7 +100,9 @@ class CatalogHandlers:
         reference = request.match_info["id"]
         record = None
         if len(reference) <= MAX_SLUG_LENGTH:
-            record = await _execute(scope, operation, **{"slug" if parse_uuid(reference) is None else "id": reference})
+            record = await execute_field(
+                scope, operation, {"slug" if parse_uuid(reference) is None else "id": reference}
+            )
         if record is None:
             raise NotFound(name.lower())
         return record
@@ -108,8 +110,3 @@ class CatalogHandlers:
     def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
         operation = self.operations[f"Storefront{suffix}"]
         return authorize(request[SCOPE], operation), operation
-
-
-async def _execute(scope: Scope, operation: FacadeOperation, **variables: Any) -> Any:
-    """Execute the operation and return its root field."""
-    return (await execute(scope, operation, variables))[operation.fields[0]]

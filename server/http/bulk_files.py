@@ -20,12 +20,11 @@ from domain.bulk.files import (
 )
 from domain.bulk.uploads import check_space, uploaded_file
 from domain.storage import storage
-from domain.stores import find_store
 from kernel.clock import now
-from kernel.errors import NotFound, TenantNotFound
+from kernel.errors import NotFound
 from kernel.ids import parse_uuid
 from rest_facade.responses import preferred_coding
-from server.http.received_files import check_head, link_number, receive
+from server.http.received_files import check_head, link_number, link_scope, receive
 from server.http.stored_files import StoredFileResponse
 
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{16})?")
@@ -73,8 +72,5 @@ async def _signed_file(request: web.Request, action: str) -> tuple[UUID, str]:
         raise NotFound("file")
     expires, signature = link_number(request, "expires"), request.query.get("signature", "")
     verify_link(action, store, name, expires, signature, now())
-    try:
-        await find_store(store)
-    except TenantNotFound as error:
-        raise NotFound("file", details={"detail": "the store was deleted"}) from error
+    await link_scope(request, store, "file")
     return store, name

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from aiohttp import web
 
 from domain.bulk.files import UPLOADED, working_path
 from domain.media.addresses import upload_key
 from domain.media.uploads import LIFETIME, ROUTE, is_awaited, note_refusal, verify_upload_link
-from domain.stores import find_store
 from domain.uploaded_files import UploadedFile
 from kernel.clock import now
-from kernel.errors import NotFound, TenantNotFound, TooLarge
+from kernel.errors import NotFound, TooLarge
 from kernel.ids import parse_uuid, uuid7
-from kernel.scope import SYSTEM, Scope, active_scope
-from rest_facade.routing import REQUEST_ID
-from server.http.received_files import check_head, link_number, receive
+from kernel.scope import active_scope
+from server.http.received_files import check_head, link_number, link_scope, receive
 
 
 def add_routes(app: web.Application) -> None:
@@ -34,7 +30,7 @@ async def upload(request: web.Request) -> web.StreamResponse:
     # Named as uploads of bulk operations: the job deletes both when they were interrupted.
     part = working_path(store, media, f"{UPLOADED}.{uuid7()}.part")
     file = UploadedFile(upload_key(store, media), part, size)
-    scope = await _scope_of(request, store)
+    scope = await link_scope(request, store, "upload")
     with active_scope(scope):
         if not await is_awaited(scope, media):
             raise NotFound("upload", details={"detail": "the upload is complete, or the file was deleted"})
@@ -44,11 +40,3 @@ async def upload(request: web.Request) -> web.StreamResponse:
         except TooLarge as error:
             await note_refusal(scope, media, error.message)
             raise
-
-
-async def _scope_of(request: web.Request, store: UUID) -> Scope:
-    """Return the scope of a store's upload; raise `NotFound` for a store that is gone."""
-    try:
-        return Scope(await find_store(store), SYSTEM, request[REQUEST_ID], now())
-    except TenantNotFound as error:
-        raise NotFound("upload", details={"detail": "the store was deleted"}) from error

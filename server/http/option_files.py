@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from uuid import UUID
 
 from aiohttp import hdrs, web
 
@@ -20,14 +19,12 @@ from domain.media.option_files import (
 )
 from domain.media.uploads import LIFETIME
 from domain.storage import storage
-from domain.stores import find_store
 from domain.uploaded_files import UploadedFile
 from kernel.clock import now
-from kernel.errors import NotFound, TenantNotFound
+from kernel.errors import NotFound
 from kernel.ids import parse_uuid, uuid7
-from kernel.scope import SYSTEM, Scope, active_scope
-from rest_facade.routing import REQUEST_ID
-from server.http.received_files import check_head, link_number, receive
+from kernel.scope import active_scope
+from server.http.received_files import check_head, link_number, link_scope, receive
 from server.http.stored_files import StoredFileResponse
 
 _SAFETY = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
@@ -46,7 +43,7 @@ async def download(request: web.Request) -> web.StreamResponse:
     if store is None or public_id is None:
         raise NotFound("file")
     verify_file_link(store, public_id, link_number(request, "expires"), request.query.get("signature", ""), now())
-    scope = await _scope_of(request, store)
+    scope = await link_scope(request, store, "file")
     with active_scope(scope):
         file = await find_option_file(scope, public_id)
     if file is None:
@@ -70,17 +67,9 @@ async def upload(request: web.Request) -> web.StreamResponse:
     # Named as uploads of bulk operations: the job deletes both when they were interrupted.
     part = working_path(store, public_id, f"{UPLOADED}.{uuid7()}.part")
     file = UploadedFile(option_upload_key(store, public_id), part, size)
-    scope = await _scope_of(request, store)
+    scope = await link_scope(request, store, "file")
     with active_scope(scope):
         if not await is_option_upload_awaited(scope, public_id):
             raise NotFound("upload", details={"detail": "the upload is complete, or the file was deleted"})
         check_head(request, file)
         return await receive(request, file, LIFETIME)
-
-
-async def _scope_of(request: web.Request, store: UUID) -> Scope:
-    """Return the scope of the store of a file; raise `NotFound` for a store that is gone."""
-    try:
-        return Scope(await find_store(store), SYSTEM, request[REQUEST_ID], now())
-    except TenantNotFound as error:
-        raise NotFound("file", details={"detail": "the store was deleted"}) from error

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from aiohttp import web
 
+from domain.stores import find_store
 from domain.uploaded_files import UploadedFile
-from kernel.errors import Forbidden
+from kernel.clock import now
+from kernel.errors import Forbidden, NotFound, TenantNotFound
+from kernel.scope import SYSTEM, Scope
 from rest_facade.bodies import body_chunks, reject_coded
 from rest_facade.responses import json_response
+from rest_facade.routing import REQUEST_ID
 
 _MAX_DIGITS = 12
 
@@ -28,6 +33,14 @@ async def receive(request: web.Request, file: UploadedFile, within: timedelta) -
         return json_response({"size": await file.complete()}, status=201)
     finally:
         await file.discard()
+
+
+async def link_scope(request: web.Request, store: UUID, noun: str) -> Scope:
+    """Return the scope of the store of a signed link; raise `NotFound` of the noun if it is gone."""
+    try:
+        return Scope(await find_store(store), SYSTEM, request[REQUEST_ID], now())
+    except TenantNotFound as error:
+        raise NotFound(noun, details={"detail": "the store was deleted"}) from error
 
 
 def link_number(request: web.Request, name: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.connection import database
-from resolvers.execute import load_operations
+from resolvers.execute import execute_field, load_operations
 from rest_facade.apps import OPERATIONS, exports
 from rest_facade.records import FRAGMENTS
 from tests.harness.clients import NewApp
@@ -115,9 +115,9 @@ async def test_a_page_takes_the_same_number_of_statements_whatever_its_size(app:
     counts = []
     for _ in range(2):
         await add_product(app.store)
-        await exports._page(system_scope(app.store), operation, {})
+        await execute_field(system_scope(app.store), operation, {})
         with database.count_statements() as counted:
-            await exports._page(system_scope(app.store), operation, {})
+            await execute_field(system_scope(app.store), operation, {})
         counts.append(counted.count)
         for _ in range(100):
             await add_product(app.store)
@@ -127,14 +127,14 @@ async def test_a_page_takes_the_same_number_of_statements_whatever_its_size(app:
 async def test_records_created_meanwhile_do_not_repeat_others(app: Client, monkeypatch: pytest.MonkeyPatch):
     for _ in range(251):
         await add_product(app.store)
-    read_page = exports._page
+    read_page = execute_field
 
     async def creating(*arguments: Any) -> Any:
         page = await read_page(*arguments)
         await add_product(app.store)
         return page
 
-    monkeypatch.setattr(exports, "_page", creating)
+    monkeypatch.setattr(exports, "execute_field", creating)
     ids = [line["id"] for line in await export(app, "products")]
     assert len(ids) == len(set(ids)) == 252
 
@@ -144,7 +144,7 @@ async def test_a_failure_after_the_first_line_is_no_complete_export(app: Client,
 
     for _ in range(251):
         await add_product(app.store)
-    read_page = exports._page
+    read_page = execute_field
     pages = []
 
     async def failing(*arguments: Any) -> Any:
@@ -153,6 +153,6 @@ async def test_a_failure_after_the_first_line_is_no_complete_export(app: Client,
             raise RuntimeError("the database is gone")
         return await read_page(*arguments)
 
-    monkeypatch.setattr(exports, "_page", failing)
+    monkeypatch.setattr(exports, "execute_field", failing)
     with pytest.raises((aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, ConnectionError)):
         await app.get("/api/admin/export/products.jsonl")
