@@ -135,8 +135,8 @@ async def test_what_is_not_completed_is_deleted_and_missed_by_no_comparison(
     assert (await put(sample, begun["url"], b"no picture")).status == 201
     key = option_upload_key(sample.store.public_id, begun["file_id"])
     with active_scope(sample.scope):
-        found = await compare(sample.scope, media_folder)
-        assert (found.missing, found.orphans) == ([], [])
+        difference = await compare(sample.scope, media_folder)
+        assert (difference.missing, difference.orphans) == ([], [])
         assert await media_folder.head(key) is not None
         await sample.execute("update option_files set created_at = created_at - interval '2 hours'")
         assert await delete_unused_option_files(sample.scope, limit=10) == 1
