@@ -97,7 +97,8 @@ function writable(input, record, entity, depth = 0) {
   return Object.entries(input.getFields()).flatMap(([name, field]) => {
     const { named } = unwrap(field.type);
     const from = source(name, record);
-    const base = { ...described(name, field), from };
+    // What is shown as plain text too is HTML.
+    const base = { ...described(name, field), from, isHtml: `${name}_text` in (record?.getFields() ?? {}) || undefined };
     if (EDITORS[named.name]) return [{ ...base, ...EDITORS[named.name] }];
     if (base.kind === "json" && field.deprecationReason) return [];
     if (!isInputObjectType(named)) {

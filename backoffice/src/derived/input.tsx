@@ -16,6 +16,7 @@ import { PicturesInput } from "./pictures-input";
 import { useStatuses } from "./statuses";
 
 const ConditionsInput = lazy(() => import("../pages/promotions/conditions"));
+const HtmlInput = lazy(() => import("./html-input"));
 const BonusesInput = lazy(() => import("../pages/promotions/bonuses"));
 
 interface Props {
@@ -77,6 +78,7 @@ function Text(props: Props) {
   const common = useCommon(props);
   const { field, isFilter } = props;
   if (field.isList) return <TextArrayInput {...common} />;
+  if (field.isHtml && !isFilter) return <HtmlInput {...common} />;
   if (field.name === "password") return <PasswordInput {...common} />;
   if (field.name === "color") return <TextInput {...common} type="color" sx={{ maxWidth: 120 }} />;
   const isMultiline = isLong(field) && !isFilter;

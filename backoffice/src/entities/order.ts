@@ -37,7 +37,7 @@ export const ORDER: Readonly<Record<string, Order>> = {
   media_file: { columns: ["url", "file_name", "mime_type", "bytes", "status", "created_at"] },
   status: { columns: ["letter", "description", "type", "color", "position"] },
   setting: { columns: ["name", "value", "description", "section"] },
-  audit_entry: { columns: ["at", "action", "actor_kind", "user", "subject_type", "ip_address"] },
+  audit_entry: { columns: ["at", "action", "actor_kind", "user", "subject_type", "ip_address"], filters: ["user_id", "action", "subject_type", "created_from", "created_before", "subject_id"] },
   event_delivery: { columns: ["created_at", "event", "endpoint", "state", "tries", "last_status", "next_try_at"] },
   gateway_notification: { columns: ["created_at", "event_type", "charge_id", "processed", "error_message"] },
   warehouse: { columns: ["name", "code", "city", "state", "priority", "is_default", "status"] },

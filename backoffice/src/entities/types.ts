@@ -7,6 +7,7 @@ export interface Field {
   help?: string;
   isRequired?: boolean;
   isList?: boolean;
+  isHtml?: boolean;
   // The type of the schema that has it, for the rules of access.
   of?: string;
   enum?: string;

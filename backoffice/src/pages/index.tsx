@@ -14,6 +14,7 @@ export const PAGES: Readonly<Record<string, EntityPages>> = {
   bulk_operation: { edit: lazy(() => import("./bulk/operation")) },
   setting: { list: lazy(() => import("./settings/page")) },
   installed_app: { list: lazy(() => import("./apps/list")), edit: lazy(() => import("./apps/page")) },
+  audit_entry: { list: lazy(() => import("./audit/list")) },
   promotion: { edit: lazy(() => import("./promotions/page")) },
   vendor: { edit: lazy(() => import("./vendors/page")) },
   user: { list: lazy(() => import("./customers/list")), edit: lazy(() => import("./customers/page")) },
