@@ -33,7 +33,9 @@ RENAMED = {
     "FeatureValueInput.variant_ids": "variants.id",
     "MenuItemInput.target": "category.id",  # or that of another record, or the link
     "OptionInput.product_ids": "products.edges.node.id",
+    "OrderInput.company_name": "customer.company_name",
     "OrderInput.email": "customer.email",
+    "OrderInput.fax": "customer.fax",
     "OrderInput.firstname": "customer.name",
     "OrderInput.lastname": "customer.name",
     "OrderInput.phone": "customer.phone",
