@@ -58,11 +58,6 @@ class Store:
     limits: Mapping[str, int] = field(default_factory=dict)
     host: str = ""
 
-    @property
-    def has_cscart_dialect(self) -> bool:
-        """Return whether its legacy API speaks the dialect `cscart`; the setting is stored under its former name."""
-        return self.settings.get("legacy_lists") == "cscart"
-
 
 @dataclass(frozen=True, slots=True)
 class Actor:

@@ -16,17 +16,7 @@ from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
 from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
 from domain.purchase.line_stock import sell_in_advance
-from domain.purchase.lines import (
-    OFFER_COLUMNS,
-    OFFER_VENDOR,
-    Offer,
-    PricedLine,
-    catalogue_price,
-    load_offers,
-    offers_of,
-    price_lines,
-    reject_unpriced,
-)
+from domain.purchase.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
 from domain.purchase.option_selection import select_combination, select_options, selection_input, selection_key
 from domain.purchase.totals import TotalsLine
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
@@ -154,7 +144,7 @@ async def read_items(
 
     `fields` name the items in error messages; options of type `F` may name files of the `cart`. Raises NotFound for products and
     combinations missing or not on sale, ValidationFailed for invalid quantities and options, RuleViolation for options that can't be
-    combined, and for what is not sold without a price.
+    combined.
     """
     if len(values) > MAX_ITEMS:
         raise too_many_items_error()
@@ -172,7 +162,6 @@ async def read_items(
                 selection = select_options(offer, options)
             else:
                 selection = select_combination(offer, draft.combination, options)
-            reject_unpriced(offer, catalogue_price(offer, selection))
         sold = tuple(selection.options) if selection is not None else ()
         items.append(RequestedItem(offer, draft.quantity, sold, selection_key(selection)))
     return items

@@ -42,8 +42,7 @@ class Offer:
     `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
     ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
     (`domain.purchase.terms_version`, `domain.promotions.promotion_cache`). `commission` is the vendor's rate.
-    `sells_in_advance`: also beyond its stock, and while it `is_ahead` of the time from which it is available. One that `needs_price` is not
-    sold at a price of zero in stores of the dialect `cscart`.
+    `sells_in_advance`: also beyond its stock, and while it `is_ahead` of the time from which it is available.
     """
 
     id: int
@@ -70,7 +69,6 @@ class Offer:
     terms_version: int | None = None
     category_paths: str | None = None
     promotions_version: int | None = None
-    needs_price: bool = False
     vendor_shippings: Mapping[str, Any] = field(default_factory=dict)
     required: Mapping[int, str] = field(default_factory=dict)
     selectable_options: SelectableOptions | None = None
@@ -154,8 +152,7 @@ OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.price_cents
     {of_row(f"{OPEN} AND {RELEASED}", "p")} AS is_on_sale, {of_row(IN_ADVANCE, "p")} AS sells_in_advance,
     coalesce(p.available_since > now(), false) AS is_ahead, v.commission, v.commission_type,
     ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
-    {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS},
-    p.zero_price_action <> 'P' AS needs_price, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
+    {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r
         JOIN products q ON q.tenant_id = r.tenant_id AND q.id = r.required_id AND q.deleted_at IS NULL
         WHERE r.tenant_id = p.tenant_id AND r.product_id = p.id)::text AS required,
@@ -199,11 +196,10 @@ async def offers_of(scope: Scope, products: Sequence[tuple[Any, ...]]) -> list[O
     """Return the offers of products with the columns `OFFER_COLUMNS`; selectable options, if any, take two statements."""
     selectable = await load_selectable_options(scope, [product[0] for product in products if product[-1]])
     offers = []
-    for *columns, needs_price, shippings, required, _ in products:
-        needs_price = needs_price and scope.store.has_cscart_dialect
+    for *columns, shippings, required, _ in products:
         vendor_shippings = orjson.loads(shippings) if shippings else {}
         names = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
-        offers.append(Offer(*[*columns, needs_price, vendor_shippings, names, selectable.get(columns[0])]))
+        offers.append(Offer(*[*columns, vendor_shippings, names, selectable.get(columns[0])]))
     return offers
 
 
@@ -218,7 +214,7 @@ def price_lines(
     """Price each line: the explicit price when `trusted`, else the one agreed before (by product and selection key), else the current one.
 
     Lines of an import are not tracked and have no selected options: they bypass stock. A line that was agreed without a combination stays
-    so. Raises what `select_options` and, at current prices, `reject_unpriced` do.
+    so. Raises what `select_options` does.
     """
     agreed_prices = agreed_prices or {}
     lines = []
@@ -228,10 +224,11 @@ def price_lines(
         selection = None if imported else select_options(offer, draft.options, in_combination=in_combination)
         current_price = catalogue_price(offer, selection)
         fixed_price = draft.price_cents if trusted else None
-        price = agreed_prices.get((offer.id, selection_key(selection))) if fixed_price is None else fixed_price
-        if price is None:
-            reject_unpriced(offer, current_price)
-            price = current_price
+        price = (
+            agreed_prices.get((offer.id, selection_key(selection)), current_price)
+            if fixed_price is None
+            else fixed_price
+        )
         lines.append(
             PricedLine(
                 offer=offer,
@@ -250,12 +247,6 @@ def price_lines(
 def catalogue_price(offer: Offer, selection: OptionSelection | None) -> int:
     """Return the catalogue's price of a product with its selected options, in cents."""
     return max(0, offer.price_cents + (selection.price_cents if selection is not None else 0))
-
-
-def reject_unpriced(offer: Offer, price_cents: int) -> None:
-    """Raise RuleViolation for a product that is not sold at a price of zero, at that price."""
-    if offer.needs_price and not price_cents:
-        raise _unsaleable_error("product_unavailable", "not sold without a price", [offer])
 
 
 def with_default_options(drafts: Sequence[DraftLine], offers: Mapping[object, Offer]) -> list[DraftLine]:

@@ -21,6 +21,8 @@ from rest_facade.legacy.value_types import ABSENT
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
 RenameMessage: TypeAlias = Callable[[str], str]
 
+# The setting `legacy_dialect` is stored under its former name (domain/store_settings.py).
+_DIALECT, _CSCART = "legacy_lists", "cscart"
 _MAX_NAME, _MAX_NAMES = 60, 30
 
 
@@ -31,7 +33,7 @@ def is_cscart(scope: Scope) -> bool:
 
 def has_cscart_dialect(store: Store) -> bool:
     """Return whether it is the store's dialect."""
-    return store.has_cscart_dialect
+    return store.settings.get(_DIALECT) == _CSCART
 
 
 def record_renderer(

@@ -281,7 +281,7 @@ class ProductObject:
         description="`B`: it is sold in advance, before `available_since` and beyond its stock; `N` nothing, `S` offer a notification."
     )
     zero_price_action: str = column(
-        description="At a price of zero it is sold with `P`, in stores of the dialect `cscart` not with `R` or `A` (ask for a price)."
+        description="What another system does at a price of zero: `R` refuse, `P` permit, `A` ask the customer for a price."
     )
     unlimited_download: bool = column(description="Whether its files may be downloaded without a limit.")
     promo_text: str = column(description="A promotional text, unsanitized HTML.")

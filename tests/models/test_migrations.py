@@ -291,31 +291,6 @@ async def test_existing_records_get_slugs_and_those_of_the_previous_version(empt
     assert list(slugs.values()) == [["atelie", "atelie", "atelie-2", "atelie-2-2", "vendor", "atelie-3"]] * 2
 
 
-async def test_stores_of_the_dialect_cscart_go_on_selling_what_has_no_price(empty_database_url):
-    await migrate(empty_database_url)
-    names = [migration.name for migration in disk_migrations()]
-    for name in reversed(names[names.index("0076_zero_prices") :]):
-        await revert(empty_database_url, name)
-    connection = await asyncpg.connect(empty_database_url)
-    add_store = "insert into tenants (public_id, name, settings) values (gen_random_uuid(), 'x', $1) returning id"
-    add_product = "insert into products (public_id, name, slug, price_cents) values (gen_random_uuid(), 'x', $1, $2)"
-    actions = []
-    try:
-        stores = [str(await connection.fetchval(add_store, each)) for each in ('{"legacy_lists": "cscart"}', "{}")]
-        for store in stores:
-            await connection.execute("select set_config('vitrine.tenant', $1, false)", store)
-            for cents in (0, 100):
-                await connection.execute(add_product, f"p{cents}", cents)
-        await migrate(empty_database_url)
-        for store in stores:
-            await connection.execute("select set_config('vitrine.tenant', $1, false)", store)
-            rows = await connection.fetch("select zero_price_action from products order by price_cents")
-            actions.append([row["zero_price_action"] for row in rows])
-    finally:
-        await connection.close()
-    assert actions == [["P", "R"], ["R", "R"]]
-
-
 async def test_products_that_exist_can_be_searched_after_the_migration(empty_database_url):
     await migrate(empty_database_url)
     names = [migration.name for migration in disk_migrations()]
