@@ -127,17 +127,19 @@ class _Connection:
         handler = handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             raise _Closed(BAD_REQUEST, "Invalid message received")
-        # An operation counts when it runs, and the end of one costs nothing.
-        runs = kind == "subscribe" and len(self._operations) < MAX_OPERATIONS
-        if not runs and not (kind == "complete" and self._is_running(message)):
-            try:
-                await self._count_address()
-            except RateLimited as error:
-                raise _Closed(TRY_LATER, error.message) from error
+        # The end of an operation costs nothing; a refused one is an error of its own.
+        if kind != "subscribe" and not (kind == "complete" and self._is_running(message)):
+            await self._count_message()
         await handler(message)
 
+    async def _count_message(self) -> None:
+        """Count a message as a request of the client address; one too many ends the connection."""
+        try:
+            await self._count_address()
+        except RateLimited as error:
+            raise _Closed(TRY_LATER, error.message) from error
+
     async def _count_address(self) -> None:
-        """Count a message as a request of the client address."""
         request = self._request
         await self._app[RATE_LIMITER].count_address(request, family_of(request.path), request[CLIENT_IP])
 
@@ -186,7 +188,14 @@ class _Connection:
         if id_ in self._operations:
             raise _Closed(TAKEN, f"Subscriber for {id_} already exists")
         if len(self._operations) >= MAX_OPERATIONS:
+            await self._count_message()
             await self._send_errors(id_, [_too_many()])
+            return
+        # Here, and not in its task: a client may end it before its first step.
+        try:
+            await self._count_address()
+        except RateLimited as error:
+            await self._send_errors(id_, [formatted(error)])
             return
         self._operations[id_] = asyncio.get_running_loop().create_task(self._run(id_, payload, self._renew))
 
@@ -202,7 +211,6 @@ class _Connection:
         """Execute one operation and send its results; the caller's credential may end the connection."""
         limiter = self._app[RATE_LIMITER]
         try:
-            await self._count_address()
             with limiter.slot(self._request[CLIENT_IP]) as slot:
                 scope = await renew()
                 with active_scope(scope):

@@ -467,6 +467,16 @@ async def test_operations_beyond_those_of_a_connection_count_for_the_client_addr
         assert await socket.closed() == 1013
 
 
+async def test_operations_that_end_at_once_count_for_the_client_address(serve_application, new_app):
+    http = await serve_application(Settings(ip_rate=6, failed_auth_rate=0))
+    app = replace(await new_app("read_orders"), http=http)
+    async with connect(app) as socket:  # the request and its first message are two
+        for number in range(5):
+            await socket.subscribe(str(number), EVENTS)
+            await socket.send({"type": "complete", "id": str(number)})
+        assert await outcome(socket) == "RATE_LIMITED"
+
+
 async def test_operations_are_concurrent_requests_of_the_client_address_until_their_stream_begins(
     serve_application, new_app, store
 ):
