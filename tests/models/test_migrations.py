@@ -291,6 +291,28 @@ async def test_existing_records_get_slugs_and_those_of_the_previous_version(empt
     assert list(slugs.values()) == [["atelie", "atelie", "atelie-2", "atelie-2-2", "vendor", "atelie-3"]] * 2
 
 
+async def test_hidden_pages_are_not_published_by_the_version_before(empty_database_url):
+    await migrate(empty_database_url)
+    connection = await asyncpg.connect(empty_database_url)
+    insert = "insert into pages (public_id, name, slug, lang_code, hidden) values (gen_random_uuid(), $1, $1, 'pt', $1 = 'hidden')"
+    try:
+        for store in ("1", "2"):
+            await connection.execute("insert into tenants (public_id, name) values (gen_random_uuid(), 'Loja')")
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", store)
+            for name in ("hidden", "shown"):
+                await connection.execute(insert, name)
+        for migration in reversed(disk_migrations()):
+            await revert(empty_database_url, migration.name)
+            if migration.name == "0075_hidden_pages":
+                break
+        for store in ("1", "2"):
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", store)
+            pages = await connection.fetch("select name, status from pages order by name")
+            assert [tuple(page) for page in pages] == [("hidden", "D"), ("shown", "A")], store
+    finally:
+        await connection.close()
+
+
 async def test_products_that_exist_can_be_searched_after_the_migration(empty_database_url):
     await migrate(empty_database_url)
     names = [migration.name for migration in disk_migrations()]
