@@ -66,7 +66,10 @@ VARIATION_FEATURES = Entity(
     table="variation_group_features", visible=published(("view_products",), "read_products", "")
 )
 
-_FEATURE_TYPES = "SELECT id, type FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+# Locked, so that they stay as they are until the group has them (`domain.catalog.features`).
+_FEATURE_TYPES = """
+SELECT id, type FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE
+"""
 _BY_CODE = "SELECT id FROM variation_groups WHERE tenant_id = $1 AND code = $2 AND deleted_at IS NULL"
 _DELETE_MEMBERS = "DELETE FROM variation_group_products WHERE tenant_id = $1 AND group_id = $2"
 _PUBLIC_ID = "SELECT public_id FROM variation_groups WHERE tenant_id = $1 AND id = $2"
@@ -238,6 +241,8 @@ async def _read_features(scope: Scope, value: Any, products: Sequence[int]) -> d
         if purpose not in PURPOSES:
             expected = f"features: purpose is {repr_value(purpose)}; expected one of {', '.join(PURPOSES)}"
             raise ValidationFailed(expected, field="features", code="purpose_invalid")
+        if feature_id not in types:
+            raise NotFound("feature")  # deleted meanwhile
         if types[feature_id] not in _TYPES:
             raise ValidationFailed(
                 f"features: one of type {types[feature_id]} has no single variant",
