@@ -54,7 +54,18 @@ _IMPORTED = "imported"
 
 PAST_ORDER = ImportKind(
     KIND,
-    ImportTable(Order, without=("fields_data", "hold_until", "points_earned", "points_spent", "points_cents")),
+    ImportTable(
+        Order,
+        without=(
+            "fields_data",
+            "company_name",
+            "fax",
+            "hold_until",
+            "points_earned",
+            "points_spent",
+            "points_cents",
+        ),
+    ),
     ImportTable(
         OrderLine,
         without=("shipping_cents", "weight_grams", "options", "extra"),
