@@ -205,8 +205,10 @@ ORDERS = Entity(
         "shipping": _amount_sort("shipping_cents", "shipping price"),
         "discount": _amount_sort("discount_cents", "discount"),
         **sorts("payment_status", "currency"),
-        "delivery_time": Sort("coalesce(t.delivery_time, '')", "text", "quoted delivery time as a text, none lowest"),
-        "tracking_code": Sort("coalesce(t.tracking_code, '')", "text", "tracking code, none lowest"),
+        "delivery_time": Sort(
+            "left(coalesce(t.delivery_time, ''), 255)", "text", "quoted delivery time as a text, none lowest"
+        ),
+        "tracking_code": Sort("left(coalesce(t.tracking_code, ''), 255)", "text", "tracking code, none lowest"),
     },
     default_sort="-created_at",
 )

@@ -180,7 +180,8 @@ def _shipping_method(context: Context, record: Record) -> int | None:
 
 def _delivery_time(record: Record) -> str | None:
     """Return the delivery time of the first shipping method; None leaves it to that of the method that was brought."""
-    return next((text(shipping, "delivery_time") for shipping in objects(record.get("shipping"))), "") or None
+    times = (text(shipping, "delivery_time") for shipping in objects(record.get("shipping")))
+    return next(times, "")[:MAX_NAME] or None
 
 
 def _coupon(record: Record) -> str:
