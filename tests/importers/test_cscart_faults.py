@@ -57,11 +57,11 @@ async def test_a_shop_that_fails_at_random_is_brought_whole_in_the_end(
 ) -> None:
     expected, report = whole
     store, source = await new_store(), RandomlyFailingShop(seed)
-    for _ in range(IMPORTS):
+    for turn in range(IMPORTS):
         before = source.failures
         faulty = await run.run(source, store.public_id)
-        assert source.failures > before, "nothing failed"
-        assert faulty.failures or faulty.missing, "a failure is reported"
+        assert source.failures > before, f"nothing failed in import {turn}"
+        assert faulty.failures or faulty.missing, f"no failure of import {turn} is reported"
     last = await run.run(unambiguous(), store.public_id)
     after = await contents_without_ids(store)
     different = {table: (rows, expected[table]) for table, rows in after.items() if rows != expected[table]}
