@@ -47,8 +47,14 @@ function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+// English names of fields that aren't the words of the schema.
+const ENGLISH: Readonly<Record<string, string>> = {
+  bonus_list: "Bonuses", condition_tree: "Conditions", cnpj: "CNPJ", cpf: "CPF", firstname: "First name", gtin: "GTIN", lastname: "Last name", ncm: "NCM",
+  sku: "SKU", url: "URL", usergroups: "User groups", zipcode: "Zip code",
+};
+
 export function fieldName(name: string): string {
-  return (current === "pt-BR" && FIELDS[name]) || words(name);
+  return (current === "pt-BR" ? FIELDS : ENGLISH)[name] || words(name);
 }
 
 export function entityName(name: string, count: 1 | 2 = 2): string {
