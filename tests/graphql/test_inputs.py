@@ -23,15 +23,20 @@ def _sample(type_: Any, depth: int = 0) -> Any:
     type_ = get_nullable_type(type_)
     named = get_named_type(type_)
     if is_list_type(type_):
-        is_too_deep = depth == 3 and isinstance(named, GraphQLInputObjectType)
+        is_too_deep = depth >= 3 and isinstance(named, GraphQLInputObjectType)
         return [] if is_too_deep else [_sample(type_.of_type, depth)] * 2
     if not isinstance(named, GraphQLInputObjectType):
         return f"{named.name}?"
-    return _all_fields(named, depth + 1) if depth < 3 else {}
+    return _all_fields(named, depth + 1)
 
 
 def _all_fields(type_: GraphQLInputObjectType, depth: int = 0) -> dict[str, Any]:
-    return {name: _sample(field.type, depth) for name, field in type_.fields.items()}
+    """Return all fields of an input, those that are required of one too deep: an omitted one is null for Strawberry."""
+    return {
+        name: _sample(field.type, depth)
+        for name, field in type_.fields.items()
+        if depth <= 3 or field.type is not get_nullable_type(field.type)
+    }
 
 
 def _convert(type_: GraphQLInputObjectType, value: dict[str, Any]) -> Any:

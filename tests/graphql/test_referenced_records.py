@@ -20,9 +20,9 @@ from tests.harness.sample_store import SampleStore
 # Fields under another name; the subject of an event or a review, which may be a record of any type; a discussion is its reviews.
 RECORD_FIELDS = {("ShippingOption", "shipping_id"): "shipping_method"}
 # The event of the feed is the body of a delivery, whose store is the caller's. An upload is no record yet. A row of a report has the names.
-# The terms of a promotion are values that name records, which may be deleted.
+# So is that of a shopper's file. The terms of a promotion are values that name records, which may be deleted.
 ANY_RECORD = {
-    ("MediaUpload", "media_id"), ("VendorSales", "vendor_id"),
+    ("MediaUpload", "media_id"), ("OptionFileUpload", "file_id"), ("VendorSales", "vendor_id"),
     ("EventDelivery", "subject_id"), ("Event", "tenant_id"), ("Event", "subject_id"), ("Review", "object_id"), ("Review", "thread_id"),
     ("PromotionBonus", "promotion_id"), ("PromotionCondition", "feature_id"), ("PromotionProduct", "product_id"),
 }  # fmt: skip
