@@ -27,7 +27,7 @@ from resolvers.mutation_helpers import (
 )
 from resolvers.results import linked
 from schema.enums import SalesPeriod
-from schema.fields import root_field
+from schema.fields import COST, root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, OrderStatus
 from schema.selection import requested_shape
@@ -76,10 +76,11 @@ def _origin(scope: Scope) -> str:
 class OrderPreviewQueries:
     """The trial of an order."""
 
-    @root_field(_PREVIEW)
+    @root_field(_PREVIEW, metadata={COST: 50})
     async def order_preview(self, info: Info, input: OrderInput) -> OrderPreviewObject:
-        """Return what an order would cost now, with the promotions that apply. Nothing is written; customer and shipping method may be left
-        out, and stock isn't looked at. Otherwise it is refused as by `order_create`.
+        """Return what an order would cost now, with the promotions that apply. Nothing is written but the answers of carriers, which are
+        kept for later questions. Customer and shipping method may be left out; stock and limits of orders aren't looked at. Otherwise it is
+        refused as by `order_create`.
         """
         with rename_error_fields(_ALL_FIELD_NAMES):
             preview = await preview_order(info.context.scope, _to_domain_fields(input))

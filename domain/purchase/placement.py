@@ -131,12 +131,12 @@ async def place_order(
     ValidationFailed with the text of docs/reference/legacy.md#errors).
     """
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
-    _check_draft(scope, draft, has_lines=bool(loaded or draft.lines))
+    check_draft(scope, draft, has_lines=bool(loaded or draft.lines))
     with active_scope(scope):
         purchase = loaded.purchase if loaded is not None else await load_purchase(scope, draft)
         references, lines = purchase.references, purchase.lines
         _check_customer(scope, references)
-        await _reject_other_vendors(scope, draft, lines)
+        await reject_other_vendors(scope, draft, lines)
         reject_unsaleable(lines)
         reject_unavailable(scope, references, lines)
         priced = await price_purchase(scope, purchase, loaded.terms if loaded is not None else None)
@@ -212,10 +212,11 @@ def _is_mailed(scope: Scope, order: Mapping[str, Any]) -> bool:
     return not is_closed and bool(order["email"]) and sends_order_mail(scope, MailType.ORDER_PLACED.value)
 
 
-def _check_draft(scope: Scope, draft: OrderDraft, *, has_lines: bool) -> None:
+def check_draft(scope: Scope, draft: OrderDraft, *, has_lines: bool, needs_customer: bool = True) -> None:
+    """Refuse a draft that no order can be, before anything is loaded. Raises Forbidden and ValidationFailed."""
     if scope.actor.kind is ActorKind.VENDOR:
         raise Forbidden("insufficient permissions")
-    if draft.user is None and not draft.email:
+    if needs_customer and draft.user is None and not draft.email:
         raise ValidationFailed("customer_id or customer_email is required", field="user", code="required")
     if not has_lines:
         raise ValidationFailed("items is required", field="lines", code="required")
@@ -229,7 +230,7 @@ def _check_customer(scope: Scope, references: OrderReferences) -> None:
         raise Forbidden("insufficient permissions")
 
 
-async def _reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence[PricedLine]) -> None:
+async def reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence[PricedLine]) -> None:
     """Refuse lines of other vendors in an order that belongs to one; raises NotFound for a vendor that doesn't exist."""
     if draft.vendor is None:
         return

@@ -10,11 +10,10 @@ from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import Reward
 from domain.purchase.draft import parse_draft
 from domain.purchase.lines import PricedLine, reject_unsaleable
-from domain.purchase.placement import load_purchase
+from domain.purchase.placement import check_draft, load_purchase, reject_other_vendors
 from domain.purchase.pricing import price_purchase
 from domain.purchase.references import reject_unavailable
 from domain.purchase.terms import load_terms
-from kernel.errors import ValidationFailed
 from kernel.scope import Scope, active_scope
 from models.references import PROMOTION, find_public_ids
 
@@ -22,13 +21,13 @@ from models.references import PROMOTION, find_public_ids
 async def preview_order(scope: Scope, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return lines, discounts by promotion and totals of an order, which needs neither customer, shipping method nor stock.
 
-    Otherwise raises as `placement.place_order`.
+    Limits of orders aren't checked; otherwise raises as `placement.place_order`.
     """
     draft = parse_draft(values)
-    if not draft.lines:
-        raise ValidationFailed("items is required", field="lines", code="required")
+    check_draft(scope, draft, has_lines=bool(draft.lines), needs_customer=False)
     with active_scope(scope):
         purchase = await load_purchase(scope, draft)
+        await reject_other_vendors(scope, draft, purchase.lines)
         reject_unsaleable(purchase.lines)
         reject_unavailable(scope, purchase.references, purchase.lines, needs_method=False)
         terms = await load_terms(scope, purchase)

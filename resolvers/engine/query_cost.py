@@ -28,7 +28,7 @@ from resolvers.engine.scanner import (
     ScannedSelections,
     SizeArgument,
 )
-from schema.fields import DEFAULT_LIST_SIZE, LIST_SIZE, RelationSource, entity_of, field_source, strawberry_field
+from schema.fields import COST, DEFAULT_LIST_SIZE, LIST_SIZE, RelationSource, entity_of, field_source, strawberry_field
 from schema.pagination import DEFAULT_PAGE_SIZE, node_type
 
 _Composite: TypeAlias = GraphQLObjectType | GraphQLInterfaceType | GraphQLUnionType
@@ -126,7 +126,7 @@ class CostCalculator:
             # All rows may refer to one record; other objects are part of the row.
             is_related = isinstance(field_source(field), RelationSource)
             below = _Level(level.number, level.number if is_related else level.repeats)
-        self._cost.fields[path] += below.number
+        self._cost.fields[path] += below.number * _own_cost(field)
         self._add_selections(target, node.selections, below, path)
 
     def _records(self, field: Any, target: _Composite, node: ScannedField, level: _Level) -> _Level:
@@ -178,6 +178,12 @@ def _record_type(target: _Composite) -> _Composite:
     items = target.fields.get("items")
     record: _Composite = node_type(target) if items is None else get_named_type(items.type)
     return record
+
+
+def _own_cost(field: Any) -> int:
+    declared = strawberry_field(field)
+    cost: int = 1 if declared is None else declared.metadata.get(COST, 1)
+    return cost
 
 
 def _usual_size(field: Any) -> int:
