@@ -24,12 +24,12 @@ const KINDS = {
 };
 // Refuses an update of a record that was changed since: no input of a form.
 const GUARD = "expected_updated_at";
-// Inputs of promotions, which have editors of their own, and what these read: conditions as deep as they may be.
+// Inputs of promotions, which have editors of their own, and what these read: conditions as deep as they may be. Files have the JSON.
 const UNITS = "products { product_id quantity }";
 const conditions = (sets) => `match holds conditions { kind operator cents number grams flag texts ids ${UNITS} feature_id ${sets > 1 ? conditions(sets - 1) : ""} }`;
 const EDITORS = {
-  PromotionConditionGroupInput: { kind: "conditions", selection: conditions(8) },
-  PromotionBonusInput: { kind: "bonuses", selection: `kind discount { mode value } product_ids category_ids shipping_method_ids ${UNITS} points promotion_id` },
+  PromotionConditionGroupInput: { kind: "conditions", selection: conditions(8), json: "conditions" },
+  PromotionBonusInput: { kind: "bonuses", json: "bonuses", selection: `kind discount { mode value } product_ids category_ids shipping_method_ids ${UNITS} points promotion_id` },
 };
 const enums = {};
 

@@ -12,11 +12,13 @@ import pytest
 
 from domain.bulk import configuration
 from domain.bulk.operations import MUTATION, QUERY
+from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel.scope import active_scope
 from resolvers import bulk_mutations, bulk_queries
 from server.workers.bulk import BulkWorker
 from tests.browser.office import OFFICE_MARKS, SHOWN, Clerk, each_width, on_desktop
 from tests.harness.records import PASSWORD, UNKNOWN_ID, add_user
-from tests.harness.scopes import value
+from tests.harness.scopes import system_scope, value
 
 pytestmark = OFFICE_MARKS
 CLERK = ("view_products", "manage_products", "view_catalog", "manage_catalog")
@@ -49,8 +51,8 @@ async def work() -> None:
         pass
 
 
-async def begin(clerk: Clerk) -> None:
-    user = await add_user(clerk.store, *CLERK)
+async def begin(clerk: Clerk, *privileges: str) -> None:
+    user = await add_user(clerk.store, *(privileges or CLERK))
     await clerk.sign_in(user.email, PASSWORD)
     await clerk.see("Início")
 
@@ -120,6 +122,35 @@ async def test_other_records_are_imported_too(clerk: Clerk) -> None:
     await work()
     await clerk.see("Todas as linhas foram importadas.")
     assert await value(clerk.store, "select position from categories where name = 'Importada'") == 7
+
+
+@on_desktop
+async def test_promotions_are_exported_and_imported_again(clerk: Clerk) -> None:
+    terms = {"name": "Exportada", "conditions": {"min_subtotal": "10.00"}, "bonuses": {"order_discount": "10%"}}
+    scope = system_scope(clerk.store)
+    with active_scope(scope):
+        await PROMOTION_RECORDS.create(scope, terms)
+    await begin(clerk, "view_content", "manage_content")
+    await clerk.go("/promotion", "Promoções")
+    await clerk.see("Exportada")
+    await clerk.press("Exportar")
+    await clerk.see("Você pode sair desta página")
+    await work()
+    await clerk.page.evaluate(_CATCH)
+    await clerk.press("Baixar como CSV")
+    saved = await clerk.page.wait_for("window.saved")
+    row = next(each for each in csv.DictReader(io.StringIO(saved), delimiter=";") if each["name"] == "Exportada")
+    assert {name: json.loads(row[name]) for name in ("conditions", "bonuses")} == {
+        name: terms[name] for name in ("conditions", "bonuses")
+    }
+    await clerk.go("/import/promotion", "Importar")
+    await drop_file(clerk, [{**row, "bonuses": '{"order_discount": "20%"}'}])
+    await clerk.press("Importar 1 linha")
+    await clerk.see("Você pode sair desta página")
+    await work()
+    await clerk.see("Todas as linhas foram importadas.")
+    stored = await value(clerk.store, "select bonuses::text from promotions where name = 'Exportada'")
+    assert json.loads(stored) == {"order_discount": "20%"}
 
 
 @on_desktop

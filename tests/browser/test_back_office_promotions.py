@@ -122,3 +122,62 @@ async def test_a_condition_is_removed_and_a_refusal_is_shown_at_the_conditions(c
     await clerk.press("Salvar")
     await clerk.page.wait_for("document.querySelector('section[aria-label=Condições] .Mui-error') !== null")
     clerk.excuse("422")
+
+
+async def open_promotion(clerk: Clerk, **terms: Any) -> str:
+    """Open the page of a new promotion and return its UUID."""
+    await sign_in(clerk)
+    scope = system_scope(clerk.store)
+    with active_scope(scope):
+        number = await PROMOTION_RECORDS.create(scope, {"name": "Tocada", **terms})
+    record = str(await value(clerk.store, "select public_id from promotions where id = $1", number))
+    await clerk.go(f"/promotion/{record}", "Promoção")
+    return record
+
+
+@on_desktop
+async def test_texts_with_commas_stay_whole_and_a_discount_without_products_is_for_all(clerk: Clerk) -> None:
+    product = await value(clerk.store, "select public_id from products where status = 'A' order by id limit 1")
+    codes = {"condition": "coupon_code", "operator": "in", "value": ["A,B", "C"]}
+    await open_promotion(
+        clerk,
+        conditions={"set": "all", "set_value": "1", "conditions": [codes]},
+        bonuses={"product_discount": {"percent": 10, "products": [str(product)]}},
+    )
+    await clerk.see("A,B")
+    await enter(clerk, "Cupons", "Cupons", "D, E")
+    await clerk.page.wait_for(
+        "document.querySelector('[role=group][aria-label=\"Desconto em produtos\"] .MuiChip-deleteIcon') !== null"
+    )
+    await clerk.page.click("[role=group][aria-label='Desconto em produtos'] .MuiChip-deleteIcon")
+    await clerk.press("Salvar")
+    await clerk.see("Salvo")
+    conditions = await stored(clerk, "conditions")
+    assert conditions["conditions"]["1"]["value"] == ["A,B", "C", "D, E"]
+    assert await stored(clerk, "bonuses") == {
+        "1": {"bonus": "product_discount", "discount_bonus": "by_percentage", "discount_value": "10"}
+    }
+
+
+@on_desktop
+async def test_what_cannot_be_shown_is_not_overwritten(clerk: Clerk) -> None:
+    record = await open_promotion(clerk)
+    unknown = {"unknown": 1}
+    await value(
+        clerk.store,
+        "update promotions set conditions = $2::jsonb, bonuses = $2::jsonb where public_id = $1::text::uuid returning id",
+        record,
+        json.dumps(unknown),
+    )
+    await clerk.go("/promotion", "Promoções")
+    await clerk.go(f"/promotion/{record}", "Promoção")
+    warnings = "document.querySelectorAll('form .MuiAlert-root').length"
+    await clerk.page.wait_for(f"{warnings} === 2")
+    await clerk.fill("input.name", "Tocada de novo")
+    await clerk.press("Salvar")
+    await clerk.see("Salvo")
+    assert (
+        await value(clerk.store, "select name from promotions where public_id = $1::text::uuid", record)
+        == "Tocada de novo"
+    )
+    assert (await stored(clerk, "conditions"), await stored(clerk, "bonuses")) == (unknown, unknown)

@@ -14,9 +14,14 @@ const NO = ["0", "false", "não", "nao", "n", "no"];
 const FORMULA = /^'*[=+\-@\t\r]/;
 const QUOTED = /^'+[=+\-@\t\r]/;
 
-const IS_JSON: ReadonlySet<Kind> = new Set(["object", "json", "conditions", "bonuses"]);
+const IS_JSON: ReadonlySet<Kind> = new Set(["object", "json"]);
 const isMoney = (field: Field) => field.name.endsWith("_cents");
 const isNumber = (field: Field) => field.kind === "integer" || field.kind === "number";
+
+// What has an editor of its own is JSON in a file.
+export function columnsOfFile(fields: readonly Field[]): Field[] {
+  return fields.map(({ json: name, ...field }) => (name ? { name, kind: "json", from: name } : field));
+}
 
 export function columnName(field: Field): string {
   return field.name.replace(/_cents$/, "");

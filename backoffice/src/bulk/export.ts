@@ -7,7 +7,7 @@ import type { Entity, Field } from "../entities/types";
 import { OfficeBulkQueryDocument } from "../generated";
 import { execute } from "../graphql/client";
 import { locale } from "../texts";
-import { columnName, toCell } from "./cells";
+import { columnName, columnsOfFile, toCell } from "./cells";
 import { readLines } from "./files";
 
 interface Listed {
@@ -21,7 +21,7 @@ export async function startExport(entity: Entity, { filter, sort, total }: Liste
   const conditions = Object.entries(filterValues(entity, filter)).map(([name, value]) => `${name}: ${literal(entity.filters.find((field) => field.name === name), value)}`);
   const sorted = sortOf(entity, sort.field);
   const passed = [conditions.length && `filter: { ${conditions.join(", ")} }`, sorted && `sort: ${sorted}_${sort.order}`].filter(Boolean).join(", ");
-  const query = `query Export_${total} { ${entity.name}_connection${passed ? `(${passed})` : ""} { edges { node { id ${formSelection(entity)} ${selection(infoOf(entity))} } } } }`;
+  const query = `query Export_${total} { ${entity.name}_connection${passed ? `(${passed})` : ""} { edges { node { id ${formSelection(entity, written(entity))} ${selection(infoOf(entity))} } } } }`;
   return (await execute(OfficeBulkQueryDocument, { query })).bulk_query_create.id;
 }
 
@@ -30,7 +30,7 @@ function literal(field: Field | undefined, value: unknown): string {
   return field?.kind === "enum" ? String(value) : JSON.stringify(value);
 }
 
-const written = (entity: Entity) => (entity.update?.fields ?? []).filter((field) => field.from);
+const written = (entity: Entity) => columnsOfFile(entity.update?.fields ?? []).filter((field) => field.from);
 // What is shown only: an import ignores it.
 const infoOf = (entity: Entity) => columnsOf(entity).filter((field) => field.kind !== "object" && !written(entity).some((each) => each.name === field.name));
 

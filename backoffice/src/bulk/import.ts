@@ -7,7 +7,7 @@ import type { Descriptions, Entity, Field } from "../entities/types";
 import { OfficeBulkMutationDocument, OfficeBulkUploadDocument } from "../generated";
 import { execute } from "../graphql/client";
 import { fieldName } from "../texts";
-import { CellError, columnName, fromCell } from "./cells";
+import { CellError, columnName, columnsOfFile, fromCell } from "./cells";
 import { ownPath } from "./files";
 
 export interface RowProblem {
@@ -43,7 +43,7 @@ export async function readSheet(file: File, entity: Entity, { enums }: Descripti
   const headers = (meta.fields ?? []).map((header) => header.trim());
   const hasIds = headers.includes(ID.name) && data.some((row) => row[ID.name]?.trim());
   const kind = UPSERTS[entity.name] && mayDo(UPSERTS[entity.name] ?? "") ? "upsert" : hasIds ? "update" : "create";
-  const fields = [ID, ...((kind === "create" ? entity.create : entity.update)?.fields ?? [])];
+  const fields = [ID, ...columnsOfFile((kind === "create" ? entity.create : entity.update)?.fields ?? [])];
   const columns = (meta.fields ?? []).map((header) => fields.find((field) => [field.name, columnName(field), fieldName(field.name)].includes(header.trim())));
   if (!columns.some((field) => field && field !== ID)) throw new Error("import.no_columns");
   const problems: RowProblem[] = [];

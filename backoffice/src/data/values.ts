@@ -17,8 +17,8 @@ function selected(field: Field): string {
 }
 
 // What a form reads: the value of each field of its input, wherever the record has it.
-export function formSelection(entity: Entity): string {
-  return (entity.update?.fields ?? []).filter((field) => field.from && !isRefused(entity.type, stem(field.from))).map(formField).join(" ");
+export function formSelection(entity: Entity, fields = entity.update?.fields ?? []): string {
+  return fields.filter((field) => field.from && !isRefused(entity.type, stem(field.from))).map(formField).join(" ");
 }
 
 const stem = (path: string) => path.split(".")[0] ?? path;

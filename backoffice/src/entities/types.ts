@@ -16,8 +16,9 @@ export interface Field {
   entity?: string;
   label?: string;
   members?: readonly Field[];
-  // What an editor of its own reads.
+  // What an editor of its own reads, and the field that has the same as JSON.
   selection?: string;
+  json?: string;
   // The path below the record from which a form reads the value.
   from?: string;
 }

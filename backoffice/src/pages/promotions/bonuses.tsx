@@ -4,7 +4,7 @@ import Button from "@mui/material/Button";
 import FormHelperText from "@mui/material/FormHelperText";
 import { useInput, useTranslate } from "ra-core";
 import { useFormContext, useWatch } from "react-hook-form";
-import { ChoiceField, MONEY, NumberField, PERCENT, RecordsField, RemoveButton, UnitsField } from "./inputs";
+import { ChoiceField, MONEY, NumberField, PERCENT, RecordsField, RemoveButton, UnitsField, Unread, useUnread } from "./inputs";
 import type { Bonus, Discount } from "./terms";
 
 const NEW = {
@@ -28,15 +28,16 @@ export default function BonusesInput({ source, label }: { source: string; label:
   const bonuses = (field.value as Bonus[] | "" | null | undefined) || [];
   const set = (changed: Bonus[]) => void field.onChange(changed);
   const kinds = zone === "catalog" ? OF_CATALOGUE : KINDS;
+  const isUnread = useUnread(source);
   const problem = fieldState.error?.message;
   return (
     <Box component="section" aria-label={label} sx={{ display: "grid", gap: 1.25, gridTemplateColumns: "minmax(0, 1fr)" }}>
       <Box sx={{ fontWeight: 600 }}>{label}</Box>
-      {!bonuses.length && <Box sx={{ color: "text.secondary", fontSize: "0.92rem" }}>{translate("promotion.no_bonuses")}</Box>}
+      {isUnread ? <Unread /> : !bonuses.length && <Box sx={{ color: "text.secondary", fontSize: "0.92rem" }}>{translate("promotion.no_bonuses")}</Box>}
       {bonuses.map((bonus, index) => (
         <BonusRow key={index} bonus={bonus} kinds={kinds} onChange={(changed) => set(bonuses.map((each, place) => (place === index ? changed : each)))} onRemove={() => set(bonuses.filter((_, place) => place !== index))} />
       ))}
-      <Button size="small" variant="outlined" sx={{ justifySelf: "start" }} onClick={() => set([...bonuses, newBonus(kinds[0] ?? "product_discount")])}>{translate("promotion.add_bonus")}</Button>
+      <Button size="small" variant="outlined" disabled={isUnread} sx={{ justifySelf: "start" }} onClick={() => set([...bonuses, newBonus(kinds[0] ?? "product_discount")])}>{translate("promotion.add_bonus")}</Button>
       {problem && <FormHelperText error>{problem}</FormHelperText>}
     </Box>
   );
@@ -64,11 +65,16 @@ function BonusFields({ bonus, onChange }: { bonus: Bonus; onChange: (bonus: Bonu
   if (ofOrder) return <DiscountFields discount={ofOrder} onChange={(changed) => onChange({ order_discount: changed })} />;
   if (ofProducts) {
     const set = (changed: Partial<typeof ofProducts>) => onChange({ product_discount: { ...ofProducts, ...changed } });
+    // Without records it isn't limited to any.
+    const limit = (name: "product_ids" | "category_ids", ids: string[]) => {
+      const { [name]: _, ...others } = ofProducts;
+      onChange({ product_discount: ids.length ? { ...others, [name]: ids } : others });
+    };
     return (
       <>
         <DiscountFields discount={ofProducts.discount} onChange={(discount) => set({ discount })} />
-        <RecordsField entity="product" label={translate("promotion.only_products")} value={ofProducts.product_ids ?? []} onChange={(ids) => set({ product_ids: ids })} />
-        <RecordsField entity="category" label={translate("promotion.only_categories")} value={ofProducts.category_ids ?? []} onChange={(ids) => set({ category_ids: ids })} />
+        <RecordsField entity="product" label={translate("promotion.only_products")} value={ofProducts.product_ids ?? []} onChange={(ids) => limit("product_ids", ids)} />
+        <RecordsField entity="category" label={translate("promotion.only_categories")} value={ofProducts.category_ids ?? []} onChange={(ids) => limit("category_ids", ids)} />
       </>
     );
   }

@@ -12,7 +12,7 @@ import { OfficeConditionTypesDocument } from "../../generated";
 import { execute } from "../../graphql/client";
 import { memberName } from "../../texts";
 import { useDescriptions } from "../../entities/load";
-import { ChoiceField, MONEY, NumberField, RecordsField, RemoveButton, TextsField, UnitsField } from "./inputs";
+import { ChoiceField, MONEY, NumberField, RecordsField, RemoveButton, TextsField, UnitsField, Unread, useUnread } from "./inputs";
 import { EMPTY, type Group, type Member, type Test, type Type, type Value } from "./terms";
 
 const RECORDS: Readonly<Record<string, string>> = {
@@ -29,11 +29,12 @@ export default function ConditionsInput({ source, label }: { source: string; lab
   const zone = String(useWatch({ name: "input.zone", control: useFormContext().control }) ?? "cart");
   const { data } = useQuery({ queryKey: ["promotion_condition_types"], queryFn: () => execute(OfficeConditionTypesDocument), staleTime: Infinity });
   const types = data?.promotion_condition_types ?? [];
+  const isUnread = useUnread(source);
   const problem = fieldState.error?.message;
   return (
     <Box component="section" aria-label={label} sx={{ display: "grid", gap: 0.5, gridTemplateColumns: "minmax(0, 1fr)" }}>
       <Box sx={{ fontWeight: 600 }}>{label}</Box>
-      <GroupRows group={(field.value as Group | "" | null | undefined) || EMPTY} types={types.filter((each) => each.zones.includes(zone as Type["zones"][number]))} depth={1} onChange={(group) => void field.onChange(group)} />
+      {isUnread ? <Unread /> : <GroupRows group={(field.value as Group | "" | null | undefined) || EMPTY} types={types.filter((each) => each.zones.includes(zone as Type["zones"][number]))} depth={1} onChange={(group) => void field.onChange(group)} />}
       {problem && <FormHelperText error>{problem}</FormHelperText>}
     </Box>
   );

@@ -1,10 +1,11 @@
 // Inputs of conditions and bonuses, whose values are those that the schema takes.
+import Alert from "@mui/material/Alert";
 import Autocomplete from "@mui/material/Autocomplete";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import MenuItem from "@mui/material/MenuItem";
 import TextField from "@mui/material/TextField";
-import { type RaRecord, useGetList, useGetMany, useTranslate } from "ra-core";
+import { type RaRecord, useGetList, useGetMany, useRecordContext, useTranslate } from "ra-core";
 import { useState } from "react";
 import { useEntity } from "../../entities/load";
 import { readMoney, writeMoney } from "../../format";
@@ -63,14 +64,25 @@ export function NumberField({ label, value, scale = WHOLE, onChange }: NumberPro
   );
 }
 
-// Texts separated by commas.
+// Texts of any characters, each a chip.
 export function TextsField({ label, value, onChange }: { label: string; value: readonly string[]; onChange: (value: string[]) => void }) {
-  const [typed, setTyped] = useState<string | null>(null);
-  const change = (text: string) => {
-    setTyped(text);
-    onChange(text.split(",").map((each) => each.trim()).filter(Boolean));
-  };
-  return <TextField fullWidth size="small" label={label} helperText={useTranslate()("promotion.commas")} value={typed ?? value.join(", ")} onChange={(event) => change(event.target.value)} onBlur={() => setTyped(null)} />;
+  const help = useTranslate()("promotion.texts");
+  return (
+    <Autocomplete
+      freeSolo autoSelect multiple size="small" fullWidth options={[]} value={[...value]} onChange={(_, texts) => onChange(texts.map((each) => each.trim()).filter(Boolean))}
+      renderInput={(props) => <TextField {...props} label={label} helperText={help} />}
+    />
+  );
+}
+
+// Whether a record has what can't be shown typed, which null says: it stays as it is.
+export function useUnread(source: string): boolean {
+  const record = useRecordContext<RaRecord & { input?: Record<string, unknown> }>();
+  return record?.input?.[source.replace("input.", "")] === null;
+}
+
+export function Unread() {
+  return <Alert severity="warning">{useTranslate()("promotion.unread")}</Alert>;
 }
 
 interface RecordsProps {
