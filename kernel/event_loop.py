@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 from kernel import metrics
@@ -12,6 +13,7 @@ from kernel import metrics
 T = TypeVar("T")
 
 PART_SIZE = 1_000
+TEXT_AT_ONCE = 100_000
 WATCH_SECONDS = 0.05
 _PAUSES = metrics.histogram(
     "vitrine_event_loop_pause_seconds", "How much later than planned the event loop ran a timer, 20 times a second."
@@ -24,6 +26,22 @@ async def in_parts(items: Sequence[T], size: int = PART_SIZE) -> AsyncIterator[S
         if start:
             await asyncio.sleep(0)
         yield items[start : start + size]
+
+
+async def off_loop(size: int, work: Callable[[], T]) -> T:
+    """Return what `work` does with texts of `size` characters in all; in a thread if it takes so long that other requests would notice."""
+    return work() if size <= TEXT_AT_ONCE else await asyncio.to_thread(work)
+
+
+async def convert_texts(convert: Callable[[str], T], texts: Sequence[str]) -> list[T]:
+    """Return what `convert` makes of each text; one after another in threads if that takes long, as `off_loop`."""
+    size = total_length(texts)
+    return [await off_loop(size, partial(convert, text)) for text in texts]
+
+
+def total_length(texts: Iterable[str]) -> int:
+    """Return the number of characters of all texts."""
+    return sum(map(len, texts))
 
 
 async def wait_at_most(event: asyncio.Event, seconds: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,12 +18,15 @@ from domain.promotions.conditions import CART, CATALOG, CONDITION_TYPES, TEXTS, 
 from domain.promotions.feature_conditions import FEATURE_OPERATORS, FeatureCondition
 from domain.promotions.values import PendingReferences, texts_of
 from kernel.errors import ValidationFailed
+from kernel.event_loop import convert_texts, total_length
 from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue
 
 FEATURE = "feature"
 CONDITIONS, BONUSES = "condition_tree", "bonus_list"
+_CODES = {CONDITIONS: "conditions_invalid", BONUSES: "bonuses_invalid"}
+_LIMITS = {"products": "product_ids", "categories": "category_ids"}
 SETS = ("all", "any")
 _EMPTY = {"match": "all", "holds": True, "conditions": []}
 
@@ -79,12 +83,12 @@ async def typed_conditions(scope: Scope, stored: Sequence[str]) -> list[dict[str
     Takes one statement for each type of records that are named by numbers.
     """
     pending = PendingReferences(uuid_only=False)
-    sets = [_read_conditions(text, pending) for text in stored]
-    await pending.show(scope)
+    sets = await convert_texts(partial(_read_conditions, pending), stored)
+    await pending.show(scope, total_length(stored))
     return sets
 
 
-def _read_conditions(stored: str, pending: PendingReferences) -> dict[str, Any] | None:
+def _read_conditions(pending: PendingReferences, stored: str) -> dict[str, Any] | None:
     zone, conditions = orjson.loads(stored)
     if not conditions:
         return _EMPTY
@@ -95,20 +99,20 @@ def _read_conditions(stored: str, pending: PendingReferences) -> dict[str, Any] 
     return tree
 
 
-async def typed_bonuses(scope: Scope, stored: Sequence[str]) -> list[list[dict[str, Any]]]:
-    """Return the bonuses of promotions, each of the JSON array of its zone and bonuses; in as many statements as `typed_conditions`."""
+async def typed_bonuses(scope: Scope, stored: Sequence[str]) -> list[list[dict[str, Any]] | None]:
+    """Return the bonuses of promotions, each of the JSON array of its zone and bonuses, as `typed_conditions` does."""
     pending = PendingReferences(uuid_only=False)
-    gifts = [_read_bonuses(text, pending) for text in stored]
-    await pending.show(scope)
-    return [[_typed_bonus(gift) for gift in each] for each in gifts]
+    gifts = await convert_texts(partial(_read_bonuses, pending), stored)
+    await pending.show(scope, total_length(stored))
+    return [None if each is None else [_typed_bonus(gift) for gift in each] for each in gifts]
 
 
-def _read_bonuses(stored: str, pending: PendingReferences) -> list[dict[str, Any]]:
+def _read_bonuses(pending: PendingReferences, stored: str) -> list[dict[str, Any]] | None:
     zone, bonuses = orjson.loads(stored)
     try:
         return parse_bonuses(bonuses, zone, pending)
     except InvalidValue:
-        return []
+        return None
 
 
 def _typed_bonus(gift: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,25 +131,35 @@ def _typed_bonus(gift: Mapping[str, Any]) -> dict[str, Any]:
 
 def stored_conditions(group: Mapping[str, Any]) -> dict[str, Any]:
     """Return typed conditions as the JSON that is stored. Raises ValidationFailed for a value of another kind of condition."""
-    members = group.get("conditions") or []
+    return _stored_group(_without_nulls(group))
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return an input without its explicit nulls, which mean what leaving a member out means."""
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def _stored_group(group: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "set": group.get("match", "all"),
+        "set": group["match"],
         "set_value": "1" if group.get("holds", True) else "0",
-        "conditions": {str(number): _stored_member(member) for number, member in enumerate(members, 1)},
+        "conditions": {str(number): _stored_member(member) for number, member in enumerate(group["conditions"], 1)},
     }
 
 
 def _stored_member(member: Mapping[str, Any]) -> dict[str, Any]:
     if "group" in member:
-        return stored_conditions(member["group"])
+        return _stored_group(member["group"])
     test = member["test"]
     kind, [(name, value)] = test["kind"], test["value"].items()
     expected = CONDITION_KINDS[kind].value
     if name != expected:
         raise _invalid(CONDITIONS, f"hold {kind} with {name}; expected {expected}")
-    if (kind == FEATURE) is not (test.get("feature_id") is not None):
+    if (kind == FEATURE) is not ("feature_id" in test):
         raise _invalid(CONDITIONS, f"hold {kind} {'without' if kind == FEATURE else 'with'} feature_id")
-    condition = {"condition": kind, "operator": test.get("operator") or "", "value": _stored_value(name, value)}
+    condition = {"condition": kind, "operator": test.get("operator", ""), "value": _stored_value(name, value)}
     return condition | ({"condition_element": test["feature_id"]} if kind == FEATURE else {})
 
 
@@ -168,18 +182,21 @@ def _stored_products(products: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 
 def stored_bonuses(bonuses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return typed bonuses as the JSON that is stored."""
-    return {str(number): _stored_bonus(*next(iter(bonus.items()))) for number, bonus in enumerate(bonuses, 1)}
+    """Return typed bonuses as the JSON that is stored. Raises ValidationFailed for a discount that is limited to nothing."""
+    given = [next(iter(bonus.items())) for bonus in _without_nulls(bonuses)]
+    return {str(number): _stored_bonus(kind, value) for number, (kind, value) in enumerate(given, 1)}
 
 
 def _stored_bonus(kind: str, value: Any) -> dict[str, Any]:
     match kind:
-        case "order_discount" | "product_discount":
-            discount = value if kind == "order_discount" else value["discount"]
-            named = {
-                key: value.get(f"{name}_ids") for key, name in (("products", "product"), ("categories", "category"))
-            }
-            return {"bonus": kind, **_stored_discount(discount), **{key: ids for key, ids in named.items() if ids}}
+        case "order_discount":
+            return {"bonus": kind, **_stored_discount(value)}
+        case "product_discount":
+            limits = {key: value[name] for key, name in _LIMITS.items() if name in value}
+            for key, ids in limits.items():
+                if not ids:
+                    raise _invalid(BONUSES, f"hold {kind} with empty {_LIMITS[key]}; expected null for all products")
+            return {"bonus": kind, **_stored_discount(value["discount"]), **limits}
         case "free_shipping":
             return {"bonus": kind, "value": value.get("shipping_method_ids") or "Y"}
         case "free_products":
@@ -195,4 +212,4 @@ def _stored_discount(discount: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _invalid(field: str, problem: str) -> ValidationFailed:
-    return ValidationFailed(f"{field} {problem}", field=field, code="conditions_invalid")
+    return ValidationFailed(f"{field} {problem}", field=field, code=_CODES[field])

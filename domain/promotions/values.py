@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from domain.promotions.feature_conditions import FeatureCondition, resolve_features
+from kernel.event_loop import in_parts, off_loop
 from kernel.ids import PublicId, parse_reference
 from kernel.money import parse_cents
 from kernel.scope import Scope
@@ -15,6 +18,7 @@ from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 from models.references import ReferenceType, find_public_ids, resolve_all
 
 MAX_VALUES = 1_000
+_NUMBERS_AT_ONCE = 10_000
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
 _FLAGS: Mapping[str, bool] = {"y": True, "1": True, "true": True, "n": False, "0": False, "false": False}
 
@@ -127,15 +131,28 @@ class PendingReferences:
             self._replace(type_, await resolve_all(scope, type_, references, field=field))
         await resolve_features(scope, self.features, name=field)
 
-    async def show(self, scope: Scope) -> None:
-        """Replace the references by the IDs that are shown, those of deleted records included; a missing record keeps its reference."""
-        by_type: dict[ReferenceType, set[Any]] = {}
+    async def show(self, scope: Scope, size: int) -> None:
+        """Replace the references by the IDs that are shown, those of deleted records included; a missing record keeps its reference.
+
+        `size` is that of the texts that they are of.
+        """
+        for type_, numbers in (await off_loop(size, self._numbers)).items():
+            ids: dict[int, UUID] = {}
+            async for part in in_parts(list(numbers), _NUMBERS_AT_ONCE):
+                ids |= await find_public_ids(scope, type_, part)
+            await off_loop(size, partial(self._show, type_, ids))
+
+    def _numbers(self) -> dict[ReferenceType, set[int]]:
+        """Return the numbers among the references by the types of their records."""
+        by_type: dict[ReferenceType, set[int]] = {}
         for type_, reference in self.references():
-            by_type.setdefault(type_, set()).add(reference)
-        for type_, references in by_type.items():
-            numbers = {each: number for each in references if isinstance(number := parse_reference(each), int)}
-            ids = await find_public_ids(scope, type_, numbers.values()) if numbers else {}
-            self._replace(type_, {each: str(ids.get(numbers.get(each, 0), each)) for each in references})
+            if isinstance(number := parse_reference(reference), int):
+                by_type.setdefault(type_, set()).add(number)
+        return by_type
+
+    def _show(self, type_: ReferenceType, ids: Mapping[Any, UUID]) -> None:
+        references = {reference for each, reference in self.references() if each is type_}
+        self._replace(type_, {each: str(ids.get(parse_reference(each), each)) for each in references})
 
     def _replace(self, type_: ReferenceType, ids: Mapping[Any, Any]) -> None:
         for pending_type, values in self._pending:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from kernel.event_loop import convert_texts
 from kernel.plain_text import plain_text
 from kernel.scope import Scope
 from schema.fields import calculated
-
-# More takes so long that other requests would notice.
-_AT_ONCE = 100_000
 
 
 def description_text() -> Any:
@@ -22,6 +19,4 @@ def description_text() -> Any:
 
 
 async def _plain_texts(_: Scope, descriptions: Sequence[str]) -> list[Any]:
-    if sum(map(len, descriptions)) <= _AT_ONCE:
-        return [plain_text(description) for description in descriptions]
-    return [await asyncio.to_thread(plain_text, description) for description in descriptions]
+    return await convert_texts(plain_text, descriptions)

@@ -10,7 +10,9 @@ import strawberry
 from domain.promotions.promotions import PROMOTION_FIELDS
 from domain.promotions.read import PROMOTIONS
 from domain.promotions.typed_terms import typed_bonuses, typed_conditions
+from kernel.event_loop import off_loop, total_length
 from kernel.scope import Scope
+from models.reading.answer_size import current_answer, too_many_bytes
 from models.reading.queries import Row
 from schema.enums import (
     PromotionBonusKind,
@@ -109,7 +111,16 @@ def _products(values: Sequence[Mapping[str, Any]] | None) -> list[Row] | None:
 
 
 async def _condition_trees(scope: Scope, values: Sequence[str]) -> list[Any]:
-    return [tree and _condition(tree) for tree in await typed_conditions(scope, values)]
+    _check_size(values)
+    trees = await typed_conditions(scope, values)
+    return await off_loop(total_length(values), lambda: [tree and _condition(tree) for tree in trees])
+
+
+def _check_size(values: Sequence[str]) -> None:
+    """Refuse what is too large for an answer before it is parsed. Raises AnswerTooLarge."""
+    answer = current_answer()
+    if answer is not None and total_length(values) > answer.limits.max_bytes:
+        raise too_many_bytes(answer.limits)
 
 
 def _bonus(values: Mapping[str, Any]) -> Row:
@@ -118,7 +129,9 @@ def _bonus(values: Mapping[str, Any]) -> Row:
 
 
 async def _bonus_lists(scope: Scope, values: Sequence[str]) -> list[Any]:
-    return [[_bonus(each) for each in bonuses] for bonuses in await typed_bonuses(scope, values)]
+    _check_size(values)
+    lists = await typed_bonuses(scope, values)
+    return await off_loop(total_length(values), lambda: [each and [_bonus(bonus) for bonus in each] for each in lists])
 
 
 @entity_type(PROMOTIONS, "Promotion", key="promotion_id")
@@ -129,10 +142,15 @@ class PromotionObject:
     description: str = column(description="The description.")
     zone: PromotionZone = column(description="What the promotion applies to.")
     condition_tree: PromotionConditionObject | None = calculated(
-        "jsonb_build_array(t.zone, t.conditions)::text", _condition_trees, "The conditions, a group of them."
+        "jsonb_build_array(t.zone, t.conditions)::text",
+        _condition_trees,
+        "The conditions, a group of them; null for what can't be shown typed.",
     )
-    bonus_list: list[PromotionBonusObject] = calculated(
-        "jsonb_build_array(t.zone, t.bonuses)::text", _bonus_lists, "The bonuses.", list_size=1
+    bonus_list: list[PromotionBonusObject] | None = calculated(
+        "jsonb_build_array(t.zone, t.bonuses)::text",
+        _bonus_lists,
+        "The bonuses; null for what can't be shown typed.",
+        list_size=1,
     )
     conditions: JSON = column(
         description="The conditions as they were written (docs/promotions.md).", deprecated="Use `condition_tree`."
@@ -225,8 +243,10 @@ class PromotionProductDiscountInput:
     """A discount on every product, or on some."""
 
     discount: PromotionDiscountInput = strawberry.field(description="The discount.")
-    product_ids: list[ID] | None = optional_field("The products that get it.")
-    category_ids: list[ID] | None = optional_field("The categories whose products get it.")
+    product_ids: list[ID] | None = optional_field("The products that get it; null if it isn't limited to them.")
+    category_ids: list[ID] | None = optional_field(
+        "The categories whose products get it; null if it isn't limited to them."
+    )
 
 
 @input_type
