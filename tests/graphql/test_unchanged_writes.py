@@ -202,10 +202,10 @@ async def test_the_present_terms_of_a_promotion_are_not_written(
     scope = own_records.callers["admin"]
     text = f"mutation ($id: ID!) {{ promotion_update(id: $id, input: {terms}) {{ id }} }}"
     counts = []
-    for _ in range(2):
+    for turn in range(2):
         before = await row_versions(own_records.scope.store)
         result = await execute_query(scope, text, id=own_records.ids["promotion"])
-        assert not result.errors, result.errors
+        assert not result.errors, (turn, result.errors)
         counts.append(len(changed_tables(before, await row_versions(own_records.scope.store))))
     assert counts[0] > 0
     assert counts[1] == 0
