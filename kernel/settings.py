@@ -303,6 +303,12 @@ class Settings:
         "How many days data are kept that grow without end, as audit_log=1825,mails=30; 0 for ever.",
         unset="the periods of [retention](deploy.md#retention)",
     )
+    moved_stores_days: int = _setting(
+        1,
+        integer_between(0, 36_500),
+        "How many days what a store left here that moved to another database is kept, the only copy if that one is lost "
+        "(docs/scaling.md#move-a-store-while-it-serves); 0 for ever.",
+    )
     storage_url: str | None = _setting(
         None,
         STORAGE_URL,

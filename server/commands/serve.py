@@ -175,7 +175,8 @@ def _jobs(settings: Settings, location: DatabaseLocation) -> list[Job]:
     from server.operations.moved_stores import deletion_job
     from server.workers.smtp import MailServer
 
-    jobs = [*jobs_with_retention(settings.retention_days), deletion_job(location.owner_url)]
+    deletion = deletion_job(location.owner_url, settings.moved_stores_days)
+    jobs = [*jobs_with_retention(settings.retention_days), deletion]
     if settings.smtp_url is None:
         return jobs
     return [*jobs, mail_job(MailServer.from_url(settings.smtp_url).send)]

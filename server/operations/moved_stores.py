@@ -1,4 +1,4 @@
-"""Delete what stores that have moved to another database have left here, a day after the switch: a job of the workers.
+"""Delete what stores that have moved to another database have left here, some days after the switch: a job of the workers.
 
 An undo needs it until then. Each store is locked as by a move, so that none begins or goes on meanwhile.
 """
@@ -14,20 +14,19 @@ from server.operations.store_deletion import delete_store
 from server.operations.store_move import try_lock
 from server.operations.store_transfer import connect_owner
 
-KEPT = timedelta(days=1)
 
-
-def deletion_job(owner_url: str) -> Job:
-    """Return the job, which deletes as the owner of the tables."""
+def deletion_job(owner_url: str, days: int) -> Job:
+    """Return the job, which deletes as the owner of the tables what was left so many days ago; 0: nothing."""
+    age = timedelta(days=days)
 
     async def delete_moved_stores(should_continue: ShouldContinue) -> JobResult:
-        left = await list_left_stores(KEPT)
+        left = await list_left_stores(age) if days else []
         failures: list[str] = []
         for done, entry in enumerate(left):
             if not should_continue():
                 return JobResult(done, tuple(failures), complete=False)
             try:
-                await _delete(owner_url, entry)
+                await _delete(owner_url, entry, age)
             except Exception as error:
                 logging.failure("what a moved store left was not deleted", error, store=str(entry.store.public_id))
                 failures.append(f"{type(error).__name__} in store {entry.store.public_id}")
@@ -36,15 +35,13 @@ def deletion_job(owner_url: str) -> Job:
     return Job(DELETE_MOVED_STORES, timedelta(hours=1), delete_moved_stores)
 
 
-async def _delete(owner_url: str, entry: StoreWithHosts) -> None:
+async def _delete(owner_url: str, entry: StoreWithHosts, age: timedelta) -> None:
     store = entry.store
     async with connect_owner(owner_url) as connection:
         if not await try_lock(connection, store.public_id):
             return  # it is being moved back
         # Since the list was read it may have been moved back.
-        if all(other.store.id != store.id for other in await list_left_stores(KEPT)):
+        if all(other.store.id != store.id for other in await list_left_stores(age)):
             return
         receipt = (await delete_store(owner_url, store, entry.hosts)).as_json()
-    logging.event(
-        "what a moved store left is deleted", store=str(store.public_id), rows=receipt["rows"], sha256=receipt["sha256"]
-    )
+    logging.event("what a moved store left is deleted", store=str(store.public_id), receipt=receipt)

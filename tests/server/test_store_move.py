@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from domain.media.contents import object_headers
 from domain.media.option_files import DownloadableFile, option_file_key
 from domain.storage import Storage, open_storage
 from domain.webhooks.fan_out import fan_out_events
+from kernel import logging
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from models.connection import database as db
@@ -431,7 +433,7 @@ LEFT_AT = "update tenants set move = move || jsonb_build_object('at', now() - $2
 
 async def test_what_a_move_left_is_deleted_after_a_day_with_its_files(sample: SampleStore, databases: Databases):
     public_id, here = sample.store.public_id, (databases.folder / "here").as_uri()
-    job = deletion_job(databases.here)
+    job, kept = deletion_job(databases.here, 1), deletion_job(databases.here, 0)
     with used_storage(here) as files:
         contents = await stored_files(sample, files)
         await move(databases, sample)
@@ -444,8 +446,22 @@ async def test_what_a_move_left_is_deleted_after_a_day_with_its_files(sample: Sa
             assert await try_lock(undoing, public_id)
             assert (await job.work(lambda: True)).error == ""
             assert await state(databases.here, public_id) == ("S", True, "left")
-        await job.work(lambda: True)
+        await kept.work(lambda: True)
+        assert await state(databases.here, public_id) == ("S", True, "left")
+        lines: list[Any] = []
+        before = logging.set_sink(lambda line: lines.append(json.loads(line)))
+        try:
+            await job.work(lambda: True)
+        finally:
+            logging.set_sink(before)
         assert [await files.read(key) for key in contents] == [None, None]
+    [line] = [line for line in lines if line["event"] == "what a moved store left is deleted"]
+    receipt = line["receipt"]
+    digest = receipt.pop("sha256")
+    text = json.dumps(receipt, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert digest == hashlib.sha256(text.encode()).hexdigest()
+    assert receipt["tenant_id"] == str(public_id)
+    assert [name for name, key in zip(receipt["files"], sorted(contents), strict=True) if not key.endswith(name)] == []
     assert await state(databases.here, public_id) is None
     assert await state(databases.there, public_id) == ("A", False, "arrived")
     assert await rows_of(databases.there, public_id) == rows
@@ -462,9 +478,18 @@ async def test_a_store_that_moves_back_while_the_job_waits_is_not_deleted(
     await move(databases, sample, undo=True)
     lists = AsyncMock(side_effect=[left, await store_admin.list_left_stores(timedelta(days=1))])
     monkeypatch.setattr("server.operations.moved_stores.list_left_stores", lists)
-    await deletion_job(databases.here).work(lambda: True)
+    await deletion_job(databases.here, 1).work(lambda: True)
     assert lists.await_count == 2
     assert await state(databases.here, public_id) == ("A", False, "arrived")
+
+
+async def test_the_copy_serves_again_when_the_other_database_is_lost(sample: SampleStore, databases: Databases):
+    await move(databases, sample)
+    async with connect_owner(databases.here) as owner:
+        await owner.execute("UPDATE tenants SET move = NULL WHERE public_id = $1", sample.store.public_id)
+    await set_status(str(sample.store.public_id), "A")
+    assert await state(databases.here, sample.store.public_id) == ("A", False, "")
+    assert (await sample.get("/api/products")).status == 200
 
 
 async def test_a_file_that_is_uploaded_meanwhile_needs_another_storage(
