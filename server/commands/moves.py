@@ -14,8 +14,6 @@ from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from server.operations.store_copy import Side
 
 
@@ -50,7 +48,7 @@ async def _move(args: argparse.Namespace) -> None:
         await _check_key(args, context)
         entry = await store_admin.find_store(args.id)
         public_id = entry.store.public_id
-        async with _sides(args, context, public_id) as (here, there):
+        async with _sides(args, context) as (here, there):
             source, target = (there, here) if args.undo else (here, there)
             await lock_move(source, target, public_id)
             result = await StoreMove(source, target, lambda step: print_error(step)).run()
@@ -84,9 +82,7 @@ async def _check_key(args: argparse.Namespace, context: CommandContext) -> None:
 
 
 @asynccontextmanager
-async def _sides(
-    args: argparse.Namespace, context: CommandContext, public_id: UUID
-) -> AsyncIterator[tuple[Side, Side]]:
+async def _sides(args: argparse.Namespace, context: CommandContext) -> AsyncIterator[tuple[Side, Side]]:
     from domain.storage import open_storage
     from server.operations.store_copy import Side
     from server.operations.store_transfer import connect_owner
@@ -98,7 +94,4 @@ async def _sides(
         raise CommandError(f"--to-storage is {args.to_storage!r}: {error}") from error
     owner_url = context.location.owner_url
     async with connect_owner(owner_url) as first, connect_owner(args.to) as second:
-        here, there = Side(first, owner_url, own), Side(second, args.to, other)
-        for side in (here, there):
-            await side.read(public_id)
-        yield here, there
+        yield Side(first, owner_url, own), Side(second, args.to, other)

@@ -58,19 +58,24 @@ class Side:
     async def read(self, public_id: UUID) -> None:
         """Read the store's row, and show the connection the rows of the store."""
         row = await self.connection.fetchrow(_FIND, public_id)
-        if row is not None:
-            self.store_id, self.status, self.is_read_only = row["id"], row["status"], row["is_read_only"]
-            self.move = json.loads(row["move"] or "{}")
-            await self.bind()
+        self.store_id, self.status, self.is_read_only, move = row or (0, "", False, None)
+        self.move = json.loads(move or "{}")
+        await self.bind()
 
     async def bind(self) -> None:
         """Show the connection the rows of the store."""
         await self.connection.execute("SELECT set_config('vitrine.tenant', $1, false)", str(self.store_id))
 
     async def set(self, status: str | None, is_read_only: bool, move: dict[str, Any], connection: Any = None) -> None:
-        """Set the state of the store, None: its status stays; every process knows within a second."""
+        """Set the state of the store, None: its status stays; every process knows within a second.
+
+        Raises ArchiveError when the store is gone.
+        """
         connection = connection or self.connection
-        self.status = await connection.fetchval(_SET, self.store_id, status, is_read_only, json.dumps(move))
+        new_status = await connection.fetchval(_SET, self.store_id, status, is_read_only, json.dumps(move))
+        if new_status is None:
+            raise ArchiveError("the store was deleted meanwhile: repeat this")
+        self.status = new_status
         await connection.execute(_NOTIFY, CHANNEL, str(self.store_id))
         self.is_read_only, self.move = is_read_only, move
 

@@ -74,12 +74,14 @@ class MoveResult:
 
 
 async def lock_move(source: Side, target: Side, public_id: UUID) -> None:
-    """Keep other moves of the store away while the connections are open; raises ArchiveError."""
+    """Keep other moves of the store, and its deletion here, away while the connections are open, then read both; raises ArchiveError."""
     for side in (source, target):
         if not await try_lock(side.connection, public_id):
             raise ArchiveError(
                 "the store is being moved, what a move left is being deleted, or both URLs lead to the same database"
             )
+    for side in (source, target):
+        await side.read(public_id)
 
 
 async def try_lock(connection: asyncpg.Connection, public_id: UUID) -> bool:

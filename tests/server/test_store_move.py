@@ -483,6 +483,30 @@ async def test_a_store_that_moves_back_while_the_job_waits_is_not_deleted(
     assert await state(databases.here, public_id) == ("A", False, "arrived")
 
 
+@pytest.mark.parametrize("locks", [True, False])
+async def test_an_undo_that_read_the_store_before_it_was_deleted_leaves_one_that_serves(
+    sample: SampleStore, databases: Databases, locks: bool
+):
+    public_id = sample.store.public_id
+    await move(databases, sample)
+    rows = await rows_of(databases.there, public_id)
+    await written(databases.here, public_id, LEFT_AT, timedelta(hours=25))
+    async with sides(databases, public_id) as (here, there):
+        await deletion_job(databases.here, 1).work(lambda: True)
+        if locks:
+            await lock_move(there, here, public_id)
+            await StoreMove(there, here, lambda _: None).run()
+        else:
+            with pytest.raises(ArchiveError, match="deleted meanwhile"):
+                await StoreMove(there, here, lambda _: None).run()
+    if locks:
+        assert await state(databases.here, public_id) == ("A", False, "arrived")
+        assert await state(databases.there, public_id) == ("S", True, "left")
+    else:
+        assert await state(databases.there, public_id) == ("A", False, "followed")
+    assert await rows_of(databases.here if locks else databases.there, public_id) == rows
+
+
 async def test_the_copy_serves_again_when_the_other_database_is_lost(sample: SampleStore, databases: Databases):
     await move(databases, sample)
     async with connect_owner(databases.here) as owner:
