@@ -39,6 +39,7 @@ LOCK_TIMEOUTS_MS = (50, 100, 200, 500)
 # The pauses in seconds between the attempts to get the locks, about a minute and a half with the attempts: longer than any request.
 PAUSES = (*[0.1] * 12, *[0.5] * 24, *[1.0] * 30, *[2.0] * 12)
 _LOCK_POLL_SECONDS = 0.1
+_MAX_ATTEMPTS = 20
 _CONCURRENTLY = "concurrently.sql"
 _INDEX = re.compile(r"(?:--[^\n]*\n)*CREATE INDEX CONCURRENTLY (\w+) ON .*", re.DOTALL)
 _LOCKED_OUT = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
@@ -87,13 +88,24 @@ async def migrate(url: str) -> list[str]:
 
     `url` is the owner's. Concurrent calls wait for each other.
     """
+    done: list[str] = []
     with translate_errors():
         connection = await _connect(url)
         try:
-            await _lock(connection)
-            return await _migrate(connection)
+            for attempt in range(_MAX_ATTEMPTS):
+                await _lock(connection)
+                try:
+                    await _migrate(connection, done)
+                    break
+                except asyncpg.DeadlockDetectedError:
+                    if attempt == _MAX_ATTEMPTS - 1:
+                        raise
+                    # A program of the version before waits for the lock in one statement, whose end an index that is built waits for.
+                    logger.warning("another process waits for the migrations: it goes first")
+                    await connection.execute("select pg_advisory_unlock($1)", ADVISORY_LOCK_KEY)
         finally:
             await connection.close()  # releases the lock
+    return done
 
 
 async def pending_migrations(url: str) -> list[str]:
@@ -147,7 +159,8 @@ async def _lock(connection: asyncpg.Connection) -> None:
         await asyncio.sleep(_LOCK_POLL_SECONDS)
 
 
-async def _migrate(connection: asyncpg.Connection) -> list[str]:
+async def _migrate(connection: asyncpg.Connection, done: list[str]) -> None:
+    """Apply what is pending, and add the names to `done`."""
     # Created by Tortoise's migrations in versions before 0.2.0, hence the name and the columns.
     await connection.execute("""
         create table if not exists tortoise_migrations (
@@ -159,21 +172,26 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
         )""")
     applied = await _applied(connection)
     if await _reject_newer(connection, applied):
-        return []  # the newer version's privileges stay
+        return  # the newer version's privileges stay
     if await ensure_roles(connection):
         await ensure_roles(connection, (BACKUP_ROLE,))
     roles = await find_roles(connection)
-    pending = [migration for migration in disk_migrations() if migration.name not in applied]
-    for migration in pending:
+    await connection.execute(
+        "comment on table tortoise_migrations is"
+        f" 'programs since {LAST_OF_PREVIOUS_RELEASE} may use tables up to {disk_migrations()[-1].name}'"
+    )
+    for migration in disk_migrations():
+        if migration.name in applied:
+            continue
         logger.info("migrating: %s", migration.name)
         for statement in migration.indexes:
             await _build_index(connection, statement)
         await _with_locks(connection, migration.name, partial(_apply, connection, migration, roles))
+        done.append(migration.name)
     await _with_locks(connection, "granting privileges", partial(_grant, connection, roles))
     # Each in a transaction of its own, which needs the lock of one table: together they would wait for all that use any.
     for table, statements in (await policy_changes(connection, roles)).items():
         await _with_locks(connection, f"policies of {table}", partial(connection.execute, statements))
-    return [migration.name for migration in pending]
 
 
 async def _build_index(connection: asyncpg.Connection, statement: str) -> None:
@@ -207,10 +225,6 @@ async def _grant(connection: asyncpg.Connection, roles: RoleSet) -> None:
     # Again, because the rules or the roles may have changed without a migration.
     await grant_privileges(connection, roles)
     await create_search_functions(connection, roles)
-    last = disk_migrations()[-1].name
-    await connection.execute(
-        f"comment on table tortoise_migrations is 'programs since {LAST_OF_PREVIOUS_RELEASE} may use tables up to {last}'"
-    )
 
 
 async def _with_locks(connection: asyncpg.Connection, name: str, change: Callable[[], Awaitable[None]]) -> None:

@@ -16,6 +16,7 @@ from models.connection.database import DatabaseSettings
 from models.connection.pool import close_pool, open_pool
 from models.connection.roles import SEARCH_ROLE, RoleSet
 from models.migrate import (
+    ADVISORY_LOCK_KEY,
     MigrationError,
     disk_migrations,
     migrate,
@@ -102,6 +103,36 @@ async def test_an_index_is_built_while_others_write_and_again_where_an_interrupt
         assert await superuser.fetchval(invalid) == 0
     finally:
         await superuser.close()
+
+
+async def test_a_program_that_waits_for_the_migrations_in_one_statement_goes_first(empty_database_url):
+    *before, last = [migration for migration in disk_migrations() if migration.name <= "0078_list_orders"]
+    with pytest.MonkeyPatch.context() as earlier:
+        earlier.setattr("models.migrate.disk_migrations", lambda: tuple(before))
+        await migrate(empty_database_url)
+    superuser, older = [
+        await asyncpg.connect(empty_database_url.replace("vitrine_owner@", "postgres@")) for _ in range(2)
+    ]
+    usable = "select obj_description('tortoise_migrations'::regclass)"
+
+    async def start() -> str:
+        await older.execute("select pg_advisory_lock($1)", ADVISORY_LOCK_KEY)
+        return await older.fetchval(f"{usable} from pg_advisory_unlock($1)", ADVISORY_LOCK_KEY)
+
+    try:
+        async with superuser.transaction():
+            await superuser.execute("lock table orders in row exclusive mode")
+            migrating = asyncio.create_task(migrate(empty_database_url))
+            await _wait_for_builder(superuser)
+            starting = asyncio.create_task(start())
+            # Longer than `deadlock_timeout`: the other one has looked for a deadlock before there is one, and the index's is ended.
+            await asyncio.sleep(1.5)
+        assert last.name in await migrating
+        assert disk_migrations()[-1].name in await starting
+        assert await superuser.fetchval("select count(*) from pg_index where not indisvalid") == 0
+    finally:
+        await superuser.close()
+        await older.close()
 
 
 async def _wait_for_builder(connection: asyncpg.Connection) -> None:
