@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Context
 
 from domain.store_usage import add_usage
@@ -13,7 +13,8 @@ from kernel import logging
 from kernel.store_usage import put_back, take_usage
 
 SECONDS = 60.0
-_LAST_SECONDS = 2.0
+# Less than the parent waits for its processes beyond their requests (`server.processes`).
+_LAST_SECONDS = 4.0
 
 
 @asynccontextmanager
@@ -33,9 +34,11 @@ async def storing(store: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.wait([task])
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_LAST_SECONDS):
                 await store()
+        except TimeoutError:
+            logging.event("what was counted last was not all stored in time", level="warning")
 
 
 def storing_usage() -> AbstractAsyncContextManager[None]:

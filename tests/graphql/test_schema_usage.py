@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from time import thread_time
 from typing import Any
 
@@ -16,6 +18,7 @@ from models.connection import database
 from resolvers.engine.prepare import prepare_document
 from resolvers.engine.usage import MAX_ENTRIES, UsageCounter
 from server.http.graphql_view import USAGE
+from server.usage import storing
 from tests.harness.sample_store import SampleStore
 
 SCHEMA = build_schema("""
@@ -114,6 +117,43 @@ async def test_a_store_that_became_read_only_since_counts_nothing(sample: Sample
         await platform.execute("update tenants set is_read_only = true where id = $1", sample.store.id)
     await counter.flush()
     assert await sample.value("select count(*) from schema_usage where field = 'Query.thing'") == 0
+
+
+async def test_what_was_not_stored_when_the_flush_is_cancelled_is_kept(
+    sample: SampleStore, other_sample: SampleStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter, actors = UsageCounter(SCHEMA), [each.as_actor(ActorKind.CUSTOMER) for each in (sample, other_sample)]
+    for actor in actors:
+        counter.count(actor, ("Query.thing",))
+    with monkeypatch.context() as patch:
+        patch.setattr("resolvers.engine.usage.store_usage", lambda *_: asyncio.Event().wait())
+        flushing = asyncio.create_task(counter.flush())
+        await asyncio.sleep(0.05)
+        counter.count(actors[0], ("Query.thing",))
+        flushing.cancel()
+        await asyncio.wait([flushing])
+    assert flushing.cancelled()
+    await counter.flush()
+    uses = "select uses from schema_usage where field = 'Query.thing'"
+    assert [await each.value(uses) for each in (sample, other_sample)] == [2, 1]
+
+
+async def test_a_process_that_ends_stores_what_a_thousand_stores_used(
+    caller: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = []
+
+    async def store(scope: Scope, _: object) -> None:
+        await asyncio.sleep(0.005)
+        stored.append(scope.store.id)
+
+    monkeypatch.setattr("resolvers.engine.usage.store_usage", store)
+    counter = UsageCounter(SCHEMA)
+    async with storing(counter.flush):
+        await asyncio.sleep(0)
+        for number in range(1_000):
+            counter.count(replace(caller, store=replace(caller.store, id=number)), ("Query.thing",))
+    assert sorted(stored) == list(range(1_000))
 
 
 async def test_what_was_not_used_for_90_days_is_deleted(sample: SampleStore) -> None:
