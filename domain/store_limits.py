@@ -24,6 +24,11 @@ class StoreLimit(NamedTuple):
     """The members of the time that begin the period, in UTC."""
 
 
+OPTION_FILE_BYTES = """
+    SELECT coalesce(sum(bytes), 0)
+    FROM (SELECT DISTINCT ON (file_id) bytes FROM option_files WHERE tenant_id = $1 ORDER BY file_id) f
+"""
+"""The bytes of shoppers' files: a content that several carts and orders have is stored once."""
 _MIDNIGHT = {"hour": 0, "minute": 0, "second": 0, "microsecond": 0}
 
 LIMITS: Mapping[str, StoreLimit] = {
@@ -40,10 +45,10 @@ LIMITS: Mapping[str, StoreLimit] = {
     ),
     "storage_bytes": StoreLimit(
         "bytes of images and files, without the smaller sizes of images, and of results of bulk operations",
-        """
+        f"""
         SELECT (SELECT coalesce(sum(bytes), 0) FROM media_files
                 WHERE tenant_id = $1 AND status <> 'failed' AND original_id IS NULL)::bigint
-            + (SELECT coalesce(sum(bytes), 0) FROM option_files WHERE tenant_id = $1 AND file_id = public_id)::bigint
+            + ({OPTION_FILE_BYTES})::bigint
             + (SELECT coalesce(sum(file_size), 0) FROM bulk_operations WHERE tenant_id = $1)::bigint
         """,
     ),

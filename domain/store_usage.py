@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from domain.store_limits import OPTION_FILE_BYTES
 from kernel.scope import Scope
 from kernel.store_usage import COUNTED, MEASURES, STORED, Usage
 from models.connection.database import cross_store_connection, execute, fetch, fetchrow, fetchval, transaction
@@ -56,9 +57,9 @@ SELECT c.relname::text AS name, c.reltuples AS rows, pg_total_relation_size(c.oi
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
 WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND c.reltuples > 0
 """
-_FILES = """
+_FILES = f"""
 SELECT (SELECT coalesce(sum(bytes), 0) FROM media_files WHERE tenant_id = $1 AND status <> 'failed')::bigint
-    + (SELECT coalesce(sum(bytes), 0) FROM option_files WHERE tenant_id = $1 AND file_id = public_id)::bigint AS media_bytes,
+    + ({OPTION_FILE_BYTES})::bigint AS media_bytes,
     (SELECT coalesce(sum(file_size), 0) FROM bulk_operations WHERE tenant_id = $1)::bigint AS file_bytes
 """
 _SAVE = f"""

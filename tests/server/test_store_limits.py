@@ -8,13 +8,15 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from auth.store_resolution import invalidate_store
 from domain import stores
-from domain.store_limits import LIMITS
+from domain.store_limits import LIMITS, find_limits
+from domain.store_usage import measure_stored
 from kernel.errors import DomainError, RateLimited, RuleViolation, ValidationFailed
 from kernel.scope import active_scope
 from kernel.settings import Settings
@@ -100,6 +102,24 @@ async def test_uploads_stop_at_the_bytes_of_the_store(sample: SampleStore):
     await graphql_result(admin, create, i=upload)
     assert "of which 600 are used; 600 more" in (await graphql_error(admin, create, i=upload))["message"]
     await graphql_result(admin, create, i=upload | {"bytes": 400})
+
+
+async def test_a_shopper_s_file_counts_once_whichever_order_keeps_it(sample: SampleStore):
+    await limit(sample, storage_bytes=10_000)
+    option = await sample.value("insert into options (tenant_id, public_id, name) values ($1, gen_random_uuid(), 'Arte') returning id",
+        sample.store.id)  # fmt: skip
+    kept, gone = uuid4(), uuid4()
+    for public_id, file_id, size in ((kept, kept, 100), (uuid4(), kept, 100), (uuid4(), gone, 30), (uuid4(), gone, 30)):
+        await sample.execute(
+            "insert into option_files (tenant_id, public_id, file_id, option_id, file_name, mime_type, bytes, sha256)"
+            " values ($1, $2, $3, $4, 'arte.txt', 'text/plain', $5, $6)",
+            sample.store.id, public_id, file_id, option, size, "a" * 64,
+        )  # fmt: skip
+    with active_scope(sample.scope):
+        [shown] = await find_limits(sample.scope)
+        await measure_stored(sample.scope)
+    assert shown["used"] == 130
+    assert await sample.value("select media_bytes from store_usage") == 130
 
 
 async def test_bulk_operations_stop_at_the_rows_of_a_day(sample: SampleStore):
