@@ -115,7 +115,7 @@ async def test_the_audit_log_shows_who_changed_what(clerk: Clerk) -> None:
     await clerk.fill("input.support_phone", "1133334444")
     await clerk.submit()
     await clerk.go("/audit_entry", "Auditoria")
-    await clerk.see("settings.updated")
+    await clerk.see("Configurações: alteração")
     await clerk.check("audit")
     entry = await value(
         clerk.store, "select public_id from audit_entries where action = 'settings.updated' order by id desc limit 1"

@@ -1,6 +1,7 @@
 // The texts of the pages made by hand.
 import type { Texts } from "../texts/app";
 import { APPS } from "./apps/texts";
+import { AUDIT } from "./audit/texts";
 import { BULK } from "./bulk/texts";
 import { CUSTOMERS } from "./customers/texts";
 import { ORDERS } from "./orders/texts";
@@ -11,6 +12,7 @@ import { VENDORS } from "./vendors/texts";
 
 export const PAGES: Texts = {
   ...APPS,
+  ...AUDIT,
   ...BULK,
   ...CUSTOMERS,
   ...ORDERS,

@@ -57,13 +57,14 @@ function Entries() {
 }
 
 function EntryRow({ entry }: { entry: Entry }) {
+  const translate = useTranslate();
   const details = Object.entries(entry.details ?? {}).filter(([, value]) => value !== null && value !== "");
   const written = details.flatMap(([name, value]) => (FIELDS.includes(name) && Array.isArray(value) ? value.map(String) : []));
   const others = details.filter(([name, value]) => !(FIELDS.includes(name) && Array.isArray(value)));
   return (
     <Paper component="li" square elevation={0} data-action={entry.action} sx={{ p: 2, display: "grid", gap: 0.75, gridTemplateColumns: "minmax(0, 1fr)", borderBottom: "1px solid", borderColor: "divider" }}>
       <Box sx={{ display: "flex", flexWrap: "wrap", columnGap: 1, rowGap: 0.5, alignItems: "center" }}>
-        <strong>{actionText(entry.action)}</strong>
+        <strong title={entry.action}>{actionText(entry.action, translate)}</strong>
         <Subject entry={entry} />
       </Box>
       <Box sx={{ color: "text.secondary", fontSize: "0.9rem", display: "flex", flexWrap: "wrap", gap: 1, alignItems: "center" }}>
@@ -93,9 +94,10 @@ function Detail({ name, value }: { name: string; value: unknown }) {
 const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 // The verb of `product.updated` in words, after the name of its entity.
-function actionText(action: string): string {
+function actionText(action: string, translate: ReturnType<typeof useTranslate>): string {
   const [subject = "", verb = ""] = action.split(".");
-  return `${entityName(subject, 1)}: ${fieldName(verb)}`;
+  const of = translate(`audit.of.${subject}`, { _: entityName(subject, 1) });
+  return `${of}: ${translate(`audit.${verb}`, { _: fieldName(verb) })}`;
 }
 
 function Subject({ entry }: { entry: Entry }) {
