@@ -26,7 +26,7 @@ PLAIN = {("gateway_notifications", "body"), ("external_references", "digest"), (
 # Links, and keys that are made again from the current secret key, are no longer valid after it is replaced; quotas start again.
 EXPIRING_HASHES = {"lockout", "storefront-key", "bulk uploads", "persisted document"}
 # Signed links, which are valid for some minutes under the previous key as well.
-LINK_HASHES = {"bulk files", "media uploads", "option files"}
+LINK_HASHES = {"bulk files", "media uploads", "option files", "option file uploads"}
 SIGNED_LINKS = {"keyed_hash": "sign", "keyed_hashes": "verify"}
 
 
@@ -54,7 +54,7 @@ def purposes(*functions: str, as_hex: bool = False) -> Iterator[str]:
     for path in sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py")):
         text = path.read_text()
         if path.name in ("signed_links.py", "sealed_tokens.py") or not re.search(
-            r"from (auth\.secrets|domain\.signed_links) import", text
+            r"from (auth\.secrets|domain\.signed_links|auth) import", text
         ):
             continue
         tree = ast.parse(text)
@@ -72,7 +72,12 @@ def purposes(*functions: str, as_hex: bool = False) -> Iterator[str]:
         }
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for node in ast.walk(tree):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in imported):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            is_partial = ast.unparse(node).startswith("partial(secrets.encrypt_params, ")
+            if is_partial and called == {"encrypt"} and not as_hex:
+                yield attrgetter(ast.unparse(node.args[1]))(importlib.import_module(module))
+            if node.func.id not in imported:
                 continue
             if not as_hex or node in in_hex:
                 purpose = node.args[0]

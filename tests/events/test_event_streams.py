@@ -103,7 +103,7 @@ async def test_a_stream_that_falls_behind_reads_from_the_database(app, store, mo
 async def test_a_tail_keeps_at_most_its_bytes(app, store, monkeypatch):
     monkeypatch.setattr(event_tails, "MAX_BYTES", 3_000)
     async with follow(app) as stream:
-        tail = next(iter(app.http.app[event_tails.EVENT_TAILS]._tails.values()))[0]
+        tail = app.http.app[event_tails.EVENT_TAILS]._tails[store.id][0]
         await emit_events(store, data={"text": "x" * 2_000}, times=10)
         assert len(await stream.take(10)) == 10
         assert tail._bytes <= 3_000

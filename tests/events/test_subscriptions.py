@@ -473,7 +473,7 @@ async def test_operations_that_end_at_once_count_for_the_client_address(serve_ap
     async with connect(app) as socket:  # the request and its first message are two
         for number in range(5):
             await socket.subscribe(str(number), EVENTS)
-            await socket.send({"type": "complete", "id": str(number)})
+            await socket.send("complete", id=str(number))
         assert await outcome(socket) == "RATE_LIMITED"
 
 

@@ -293,6 +293,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         inbox_message = await Notification.create(user_id=customer.id, type="order", title="Pedido")
         review = await DiscussionPost.create(thread_id=thread.id, user_id=customer.id, message="Linda", rating=5)
         await Session.create(user_id=admin.id, expires_at=scope.now)
+        user_session = await Session.create(user_id=customer.id, expires_at=scope.now + timedelta(days=1))
         installed_app = await add_installed_app(scope)
         schema_usage = await SchemaUsage.create(field="Query.pages", is_deprecated=False, caller="admin", uses=3)
         storefront_key = await StorefrontKey.create(
@@ -382,6 +383,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "bulk_operation": bulk_operation,
         "storefront_key": storefront_key,
         "schema_usage": schema_usage,
+        "user_session": user_session,
     }
     ids = RecordIds({name: str(record.public_id) for name, record in created.items()})
     ids["setting"] = str(setting.id)

@@ -69,7 +69,6 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "main_category": f"{_PRODUCTS} category", "weight": f"{_LINES} weight_grams", **_FREIGHT, "is_edp": f"{_LINES} is_edp",
         "free_shipping": f"{_LINES} ships_free", "tracking": f"{_LINES} tracking", "min_qty": f"{_LINES} min_quantity",
         "max_qty": f"{_LINES} max_quantity", "qty_step": f"{_LINES} quantity_step", "list_qty_count": f"{_LINES} quantity_choices",
-        "zero_price_action": f"{_LINES} zero_price_action",
         "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
         "product_features": "domain/promotions/facts.py feature_values",
         "variation_feature_values": "domain/promotions/facts.py feature_values",
