@@ -75,8 +75,13 @@ async def create_stores(rows: Iterable[FileRow]) -> AsyncIterator[StoreResult]:
     while batch := list(islice(lines, BATCH)):
         known = await store_admin.stores_by_host(_hosts(batch))
         begun: deque[asyncio.Task[StoreResult]] = deque()
+        named: set[str] = set()
         try:
             for row in batch:
+                hosts = _names(row)
+                while begun and named & hosts:  # the first line of a host creates its store
+                    yield await _first(begun)
+                named |= hosts
                 begun.append(asyncio.create_task(_create(row, known)))
                 if len(begun) == _AT_ONCE:
                     yield await _first(begun)
@@ -96,6 +101,10 @@ async def _first(begun: deque[asyncio.Task[StoreResult]]) -> StoreResult:
 
 def _hosts(batch: Sequence[FileRow]) -> list[str]:
     return [host.lower() for row in batch if not row.errors for host in row.values.get("hosts") or ()]
+
+
+def _names(row: FileRow) -> set[str]:
+    return {host.partition(":")[0] for host in _hosts([row])}
 
 
 async def _create(row: FileRow, known: dict[str, Store]) -> StoreResult:
