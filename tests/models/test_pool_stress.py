@@ -390,7 +390,7 @@ class TestOnePool:
             for connection in connections:
                 if lose:
                     await kill_backend(await connection.fetchval("select pg_backend_pid()"))
-                    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError):
                         await connection.execute("select 1")  # reads that the connection is lost
                 else:
                     await connection.execute("begin")
