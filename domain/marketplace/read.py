@@ -86,20 +86,30 @@ VENDORS = Entity(
 def _in_thread(expression: str) -> Callable[[object], Condition]:
     """Match posts by a column of their thread."""
     matches = any_of(f"th.{expression}")
-    return lambda value: _thread_matches(matches(value))
+
+    def in_thread(value: object) -> Condition:
+        condition = matches(value)
+        return Condition(
+            "EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id"
+            f" AND ({condition.sql}))",
+            condition.params,
+        )
+
+    return in_thread
 
 
-def _thread_matches(condition: Condition) -> Condition:
+def _in_threads_of(objects: Condition) -> Condition:
+    """Match posts about the objects of a filter. Their threads are looked up once: a join compares each post with each id where
+    statistics are old."""
     return Condition(
-        "EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id"
-        f" AND ({condition.sql}))",
-        condition.params,
+        f"t.thread_id = ANY(ARRAY(SELECT th.id FROM discussion_threads th WHERE th.tenant_id = $1 AND ({objects.sql})))",
+        objects.params,
     )
 
 
 def _about_product(value: object) -> Condition:
     condition = refers_to("th.object_id", "products")(value)
-    return _thread_matches(Condition(f"th.object_type = 'P' AND ({condition.sql})", condition.params))
+    return _in_threads_of(Condition(f"th.object_type = 'P' AND ({condition.sql})", condition.params))
 
 
 # The tables of review subjects; the store itself has no row and the id 0.
@@ -116,7 +126,7 @@ def _about_any(value: object) -> Condition:
             refers = refers_to("th.object_id", table)(uuids)
             parts.append(f"th.object_type = '{object_type}' AND {refers.sql}")
             params += refers.params
-    return _thread_matches(Condition(" OR ".join(parts), tuple(params)))
+    return _in_threads_of(Condition(" OR ".join(parts), tuple(params)))
 
 
 _OBJECT_IDS = " ".join(
