@@ -70,7 +70,7 @@ async def test_ctrl_c_does_not_drain(tmp_path, database_url, processes, from_ter
 async def test_processes_that_systemd_and_their_parent_stop_drain_once(tmp_path, database_url):
     environ = PRODUCTION | {
         "WEB_CONCURRENCY": "2",
-        "VITRINE_DRAIN_TIME": "8",
+        "VITRINE_DRAIN_TIME": "15",
     }  # longer than a slow machine takes to signal twice
     async with running(tmp_path, DATABASE_URL=database_url, **environ) as (process, client):
         assert (await get_json(client, "/health/ready"))[0] == 200

@@ -12,11 +12,15 @@ from yarl import URL
 from bench.servers import free_port
 from domain.mails import outbox
 from kernel.scope import active_scope
+from kernel.settings import Settings
+from models.connection.database import DatabaseSettings
+from server.embedded_postgres import EmbeddedServer
 from tests.bulk.conftest import UPLOAD, Bulk, bulk
-from tests.harness.http import Client
+from tests.harness.database import connected_to_new_database
+from tests.harness.http import Client, ServeApplication
 from tests.harness.oauth import graphql_result
 from tests.harness.records import add_product
-from tests.harness.sample_store import SampleStore
+from tests.harness.sample_store import SampleStore, filled_store
 from tests.harness.storefront import open_storefront
 from tests.server.command_line import SECRET
 from tests.server.units import Unit, make_state, why_not
@@ -26,6 +30,7 @@ __all__ = ["bulk"]
 
 WEB, WORKER, MIGRATE = "vitrine-web.service", "vitrine-worker@.service", "vitrine-migrate.service"
 _SECONDS = 60
+_FIRST_STORE = 6_000_000
 # Prints the folders of the arguments in which a file can be created.
 _TRY = """
 import sys, tempfile
@@ -73,7 +78,16 @@ async def test_the_worker_writes_files_of_bulk_operations_within_its_unit(
     assert process.returncode == 0
 
 
-async def test_the_worker_writes_mails_that_lead_to_the_order(tmp_path: Path, database_url: str, sample: SampleStore):
+async def test_the_worker_writes_mails_that_lead_to_the_order(
+    tmp_path: Path, postgres: EmbeddedServer, database: DatabaseSettings, serve_application: ServeApplication
+):
+    # The worker would first write the mails of the stores of all other tests.
+    async with connected_to_new_database(postgres, database, first_store=_FIRST_STORE) as url:
+        sample = await filled_store(await serve_application(Settings(ip_rate=0, failed_auth_rate=0)))
+        await _check_mail_of_order(tmp_path, url, sample)
+
+
+async def _check_mail_of_order(tmp_path: Path, database_url: str, sample: SampleStore) -> None:
     shop = await open_storefront(sample)
     order = (await shop.order((sample.mug, 1), customer_email="ana@example.com")).body
     worker = unit(
