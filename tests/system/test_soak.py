@@ -498,18 +498,20 @@ def samples(*levels: float, seconds: float = 300.0) -> list[tuple[float, float]]
 
 
 @pytest.mark.parametrize(
-    "levels, is_growing",
+    "levels, seconds, is_growing",
     [
-        ((60, 100, 100), False),  # warm-up
-        ((60, 100, 107), False),
-        ((60, 100, 111), True),
-        ((60, 70, 77.9), False),  # 10 % of little is noise
-        ((60, 70, 79), True),
-        ((60, 100, 80), False),
+        ((60, 100, 100), 600.0, False),  # warm-up
+        ((60, 100, 107), 600.0, False),
+        ((60, 100, 111), 600.0, True),
+        ((60, 70, 77.9), 600.0, False),  # 10 % of little is noise
+        ((60, 70, 79), 600.0, True),
+        ((60, 100, 80), 600.0, False),
+        ((60, 100, 129), 240.0, False),  # caches still fill
+        ((60, 100, 131), 240.0, True),
     ],
 )
-def test_growth_is_the_difference_of_the_middle_and_the_last_third(levels, is_growing):
-    growth = growth_of("web", samples(*levels), 0.0, 300.0)
+def test_growth_is_the_difference_of_the_middle_and_the_last_third(levels, seconds, is_growing):
+    growth = growth_of("web", samples(*levels, seconds=seconds), 0.0, seconds)
     assert growth is not None
     assert growth.is_growing is is_growing
 

@@ -18,6 +18,7 @@ import aiohttp
 import uvloop
 
 from bench.servers import ROOT
+from kernel.garbage_collection import collect_rarely_at_start
 from tests.harness.s3_server import ENVIRONMENT, running_s3, s3_url
 from tests.system.installed_postgres import prefer_installed_postgres
 from tests.system.soak import report
@@ -67,6 +68,8 @@ def _run_deployments(arguments: argparse.Namespace) -> int:
             return NOT_STARTED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("soak: stopped by SIGTERM"))
     random.seed(arguments.seed)
+    # The pauses of a collection would count as time that shoppers waited.
+    collect_rarely_at_start()
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     findings = Findings()
