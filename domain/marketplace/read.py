@@ -23,11 +23,14 @@ from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
+# `OFFSET 0` keeps PostgreSQL from joins, and from indexes of other columns, which read a whole store for each vendor while its statistics
+# are older than an import.
+_PRODUCTS = "(SELECT p.* FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id OFFSET 0) p"
 _OF_REVIEWS = (
-    "(SELECT {} FROM products p JOIN discussion_threads th ON th.tenant_id = p.tenant_id"
-    " AND th.object_type = 'P' AND th.object_id = p.id"
-    " JOIN discussion_posts d ON d.tenant_id = th.tenant_id AND d.thread_id = th.id"
-    " WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id AND d.status = 'A')"
+    f"(SELECT {{}} FROM {_PRODUCTS} CROSS JOIN LATERAL (SELECT th.id FROM discussion_threads th"
+    " WHERE th.tenant_id = p.tenant_id AND th.object_type = 'P' AND th.object_id = p.id OFFSET 0) th"
+    " CROSS JOIN LATERAL (SELECT d.rating, d.status FROM discussion_posts d"
+    " WHERE d.tenant_id = p.tenant_id AND d.thread_id = th.id OFFSET 0) d WHERE d.status = 'A')"
 )
 AVERAGE_RATING = _OF_REVIEWS.format("avg(d.rating)::float8")
 REVIEW_COUNT = _OF_REVIEWS.format("count(*)")
@@ -36,10 +39,7 @@ REVIEW_COUNT = _OF_REVIEWS.format("count(*)")
 def product_count(scope: Scope) -> Condition:
     """Return the number of a vendor's active products; shoppers count those that they find."""
     counted = of_row(LISTED, "p") if is_shopper(scope) else "p.status = 'A'"
-    return Condition(
-        "(SELECT count(*) FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id"
-        f" AND p.deleted_at IS NULL AND {counted})"
-    )
+    return Condition(f"(SELECT count(*) FROM {_PRODUCTS} WHERE p.deleted_at IS NULL AND {counted})")
 
 
 VENDORS = Entity(

@@ -94,8 +94,15 @@ COUNTS = [
         "categories",
         "category_page(per_page: 100, filter: {id: $ids}) { items { id product_count(include_descendants: true) } }",
     ),
+    ("vendors", "vendor_page(per_page: 300, filter: {id: $ids}) { items { id product_count } }"),
+    ("vendors", "vendor_page(per_page: 300, filter: {id: $ids}) { items { id average_rating review_count } }"),
 ]
-OF_SHOPPERS = [(table, text) for table, text in [*LISTS, *COUNTS] if "order" not in text]
+LINKED = [
+    ("products", "products(limit: 50, filter: {id: $ids}) { id related(first: 5) { id } }"),
+    ("products", "products(limit: 100, filter: {id: $ids}) { combinations { id } options { id } attachments { id } }"),
+    ("products", "products(limit: 100, filter: {id: $ids}) { id average_rating review_count }"),
+]
+OF_SHOPPERS = [(table, text) for table, text in [*LISTS, *COUNTS, *LINKED] if "order" not in text]
 TEXTS = [
     ("products", "sku", "products(limit: 1000, filter: {sku: $texts}) { id }"),
     ("products", "name", "product_page(per_page: 20, filter: {name: $texts}) { total items { id } }"),
@@ -104,7 +111,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one id", "as many ids as a filter takes"])
-@pytest.mark.parametrize("table, list_field", [*LISTS, *COUNTS])
+@pytest.mark.parametrize("table, list_field", [*LISTS, *COUNTS, *LINKED])
 async def test_a_list_of_new_records_looks_ids_up_once(
     sample: SampleStore, table: str, list_field: str, number: int
 ) -> None:
