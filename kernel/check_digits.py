@@ -11,6 +11,9 @@ from kernel.errors import ValidationFailed
 # 13 to 19 digits (ISO/IEC 7812), in groups or not.
 _CARD_NUMBER = re.compile(r"(?<![0-9])[0-9](?:[ .-]?[0-9]){12,18}(?![0-9])")
 
+# Among their random digits is the number of a card in one of 300 tokens.
+_ID = re.compile(r"(?=.*[a-f])(?:[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
+
 
 def luhn_digit(digits: str) -> int:
     """Return the check digit modulo 10 of digits: every second one, from the right, counts twice."""
@@ -22,7 +25,9 @@ def luhn_digit(digits: str) -> int:
 
 
 def contains_card_number(text: str) -> bool:
-    """Return whether a text contains what looks like the number of a card."""
+    """Return whether a text contains what looks like the number of a card; ids and hexadecimal tokens, such as those of orders, don't."""
+    if _ID.fullmatch(text):
+        return False
     numbers = (re.sub("[^0-9]", "", match.group()) for match in _CARD_NUMBER.finditer(text))
     return any(luhn_digit(number[:-1]) == int(number[-1]) for number in numbers)
 
