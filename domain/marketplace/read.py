@@ -21,7 +21,7 @@ from domain.filters import (
 from domain.visibility import VisibleRows, is_shopper, published
 from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
-from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, has_any_id, refers_to
 
 # `OFFSET 0` keeps PostgreSQL from joins, and from indexes of other columns, which read a whole store for each vendor while its statistics
 # are older than an import.
@@ -99,12 +99,8 @@ def _in_thread(expression: str) -> Callable[[object], Condition]:
 
 
 def _in_threads_of(objects: Condition) -> Condition:
-    """Match posts about the objects of a filter. Their threads are looked up once: a join compares each post with each id where
-    statistics are old."""
-    return Condition(
-        f"t.thread_id = ANY(ARRAY(SELECT th.id FROM discussion_threads th WHERE th.tenant_id = $1 AND ({objects.sql})))",
-        objects.params,
-    )
+    """Match posts about the objects of a filter."""
+    return has_any_id("t.thread_id", "discussion_threads th", "th.id", objects)
 
 
 def _about_product(value: object) -> Condition:
