@@ -35,7 +35,7 @@ from server.operations.store_admin import system_scope
 KEY_NAME = "example storefront"
 # The paths of examples/storefront/src/main.tsx.
 PATHS = (
-    *(f"/{kind}/{{slug:.+}}" for kind in (*SEGMENTS.values(), "colecao")),
+    *(f"/{kind}/{{slug:.+}}" for kind in SEGMENTS.values()),
     "/busca",
     "/carrinho",
     "/finalizar",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.content.redirects import COLUMNS, LEADS, link_text
+from domain.content.redirects import leads, link_text
 from domain.filters import exact, ids, sorts, substring
 from domain.records import Change, RecordType
 from domain.visibility import published
@@ -28,7 +28,7 @@ _REFERENCES: Mapping[str, ReferenceType] = {
     "page_id": PAGE,
     "vendor_id": VENDOR,
 }
-_TARGETS = (*COLUMNS.values(), "link")
+_TARGETS = (*_REFERENCES, "link")
 
 MENUS = Entity(
     table="menus",
@@ -40,7 +40,9 @@ MENUS = Entity(
 # Shoppers see headings, and what they can open.
 MENU_ITEMS = Entity(
     table="menu_items",
-    visible=published(("view_content",), "read_content", f"num_nonnulls(t.{', t.'.join(_TARGETS)}) = 0 OR {LEADS}"),
+    visible=published(
+        ("view_content",), "read_content", f"num_nonnulls(t.{', t.'.join(_TARGETS)}) = 0 OR {leads(_REFERENCES)}"
+    ),
 )
 
 

@@ -1,14 +1,14 @@
 """Redirects: paths that were addresses of records, or of anything else, and where each leads.
 
 A redirect leads to a record or to a link. The address of a record is derived from its present slug, so that no redirect leads to another:
-triggers (migration 0063) keep the former address of a record whose slug changes, and a link to it becomes the record. Paths are compared
-without case, query, surrounding slashes and percent-encoding. What is the address of a record redirects nowhere.
+triggers (migrations 0063 and 0080) keep the former address of a record whose slug changes, and a link to it becomes the record. Paths are
+compared without case, query, surrounding slashes and percent-encoding. What is the address of a record redirects nowhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
@@ -23,15 +23,27 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, lower_ascii, nfc, repr_value
 from models.connection.database import execute, fetchrow, fetchval
 from models.reading.queries import Condition, Entity, EntityFilter
-from models.references import CATEGORY, PAGE, PRODUCT, VENDOR
+from models.references import CATEGORY, COLLECTION, PAGE, PRODUCT, VENDOR
 from models.tables.content import Redirect
 
 SEGMENTS: Mapping[str, str] = MappingProxyType(
-    {"products": "produto", "categories": "categoria", "pages": "pagina", "vendors": "vendedor"}
+    {
+        "products": "produto",
+        "categories": "categoria",
+        "pages": "pagina",
+        "vendors": "vendedor",
+        "collections": "colecao",
+    }
 )
 """The first segments of the addresses of records, by table: those of the example storefront, and of the triggers."""
 COLUMNS: Mapping[str, str] = MappingProxyType(
-    {"products": "product_id", "categories": "category_id", "pages": "page_id", "vendors": "vendor_id"}
+    {
+        "products": "product_id",
+        "categories": "category_id",
+        "pages": "page_id",
+        "vendors": "vendor_id",
+        "collections": "collection_id",
+    }
 )
 MAX_PATH = 500
 _TARGETS = (*COLUMNS.values(), "link")
@@ -39,7 +51,11 @@ _MAX_LINK = 2_048
 _LINK = re.compile(r"https?://[^\s/?#]\S*|/(?![/\\])\S*")
 _EXTENSIONS = (".html", ".htm")
 # What shoppers open.
-_OPEN = {"products": OPEN, "categories": OPEN_CATEGORY, "pages": "t.status = 'A'", "vendors": "t.status = 'A'"}
+_OPEN = {
+    "products": OPEN,
+    "categories": OPEN_CATEGORY,
+    **dict.fromkeys(("pages", "vendors", "collections"), "t.status = 'A'"),
+}
 
 
 def _record(table: str, selected: str, condition: str = "") -> str:
@@ -50,10 +66,13 @@ def _record(table: str, selected: str, condition: str = "") -> str:
     )
 
 
-LEADS = " OR ".join(
-    ["t.link IS NOT NULL", *(f"EXISTS ({_record(table, '', is_open)})" for table, is_open in _OPEN.items())]
-)
-"""Whether a row with these columns leads to a link, or to a record that shoppers may open."""
+def leads(columns: Collection[str]) -> str:
+    """Return the condition of rows with these columns that lead to a link, or to a record that shoppers may open."""
+    tables = (table for table, column in COLUMNS.items() if column in columns)
+    return " OR ".join(["t.link IS NOT NULL", *(f"EXISTS ({_record(table, '', _OPEN[table])})" for table in tables)])
+
+
+_LEADS = leads(COLUMNS.values())
 TARGET_SQL = (
     "coalesce(t.link, "
     + ", ".join("(" + _record(table, f"'/{segment}/' || r.slug") + ")" for table, segment in SEGMENTS.items())
@@ -80,7 +99,7 @@ def at_path(path: str) -> Condition:
         "(SELECT r.path FROM redirects r WHERE r.tenant_id = t.tenant_id AND r.path = ANY({}::text[])"
         " ORDER BY char_length(r.path) DESC LIMIT 1)"
     )
-    conditions, params = [f"t.path = {longest}", f"({LEADS})"], [[wanted, bare]]
+    conditions, params = [f"t.path = {longest}", f"({_LEADS})"], [[wanted, bare]]
     if place := _place(path):
         table, slug = place
         conditions.append(
@@ -105,7 +124,7 @@ def _at_paths(value: Any) -> Condition:
 
 REDIRECTS = Entity(
     table="redirects",
-    visible=published(("view_content",), "read_content", LEADS),
+    visible=published(("view_content",), "read_content", _LEADS),
     filters={
         "id": ids("redirects"),
         "path": EntityFilter("text", _at_paths, "of any of these paths", many=True),
@@ -176,7 +195,7 @@ async def _prepare(change: Change) -> None:
     if "link" in named:
         ends.add(await _end_of(change.scope, named["link"], path))
     if len(ends) > 1 or (change.is_new and not ends):
-        message = "expected exactly one of target, product_id, category_id, page_id and vendor_id"
+        message = f"expected exactly one of target, {', '.join(COLUMNS.values())}"
         raise ValidationFailed(message, field="target", code="required")
     if ends:
         change.columns |= {**dict.fromkeys(_TARGETS), **dict(ends)}
@@ -219,7 +238,7 @@ def _taken(change: Change) -> ValidationFailed:
 REDIRECT_RECORDS = RecordType(
     Redirect,
     REDIRECT_FIELDS,
-    references={"product": PRODUCT, "category": CATEGORY, "page": PAGE, "vendor": VENDOR},
+    references={"product": PRODUCT, "category": CATEGORY, "page": PAGE, "vendor": VENDOR, "collection": COLLECTION},
     unique={"redirects_path_key": _taken},
     hard_delete=True,
     lock=_LOCK,

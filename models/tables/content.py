@@ -67,6 +67,7 @@ class Redirect(Timestamped, table="redirects"):
     category = fields.ForeignKeyField("models.Category", null=True, related_name="redirects")
     page = fields.ForeignKeyField("models.Page", null=True, related_name="redirects")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="redirects")
+    collection = fields.ForeignKeyField("models.ProductCollection", null=True, related_name="redirects")
     link = fields.TextField(null=True)
 
 

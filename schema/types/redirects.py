@@ -8,6 +8,7 @@ from schema.fields import column, entity_type, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, DateTime
 from schema.types.catalog import CategoryObject, ProductObject
+from schema.types.collections import CollectionObject
 from schema.types.content import PageObject
 from schema.types.marketplace import VendorObject
 
@@ -26,6 +27,7 @@ class RedirectObject:
     category: CategoryObject | None = relation(ToOne("category_id"), "The category that it leads to.")
     page: PageObject | None = relation(ToOne("page_id"), "The page that it leads to.")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that it leads to.")
+    collection: CollectionObject | None = relation(ToOne("collection_id"), "The collection that it leads to.")
     created_at: DateTime = column(description="When it was created.")
     updated_at: DateTime = column(description="When it was last updated.")
 
@@ -40,3 +42,4 @@ class RedirectInput:
     category_id: ID | None = optional_field("The category that it leads to.")
     page_id: ID | None = optional_field("The page that it leads to.")
     vendor_id: ID | None = optional_field("The vendor that it leads to.")
+    collection_id: ID | None = optional_field("The collection that it leads to.")

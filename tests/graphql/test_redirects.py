@@ -10,7 +10,9 @@ from models.connection import database
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
 from tests.harness.sample_store import SampleStore
 
-TARGET = "query($path: String!) { redirect(path: $path) { path target product { slug } category { slug } page { slug } vendor { slug } } }"
+KINDS = ("product", "category", "page", "vendor", "collection")
+SLUGS = " ".join(f"{kind} {{ slug }}" for kind in KINDS)
+TARGET = f"query($path: String!) {{ redirect(path: $path) {{ path target {SLUGS} }} }}"
 
 
 async def send(sample: SampleStore, query: str, auth: Any = "bearer", **variables: Any) -> Any:
@@ -61,16 +63,17 @@ async def test_a_slug_changed_by_any_interface_keeps_the_former_address(sample: 
         ("category", "categories", "categoria", {}),
         ("page", "pages", "pagina", {}),
         ("vendor", "vendors", "vendedor", {"email": "a@example.com"}),
+        ("collection", "collections", "colecao", {}),
     ],
 )
-async def test_categories_pages_and_vendors_keep_their_former_addresses(
+async def test_categories_pages_vendors_and_collections_keep_their_former_addresses(
     entity: str, table: str, segment: str, values: dict[str, str], sample: SampleStore
 ) -> None:
     query = f"mutation($input: {entity.title()}Input!) {{ {entity}_create(input: $input) {{ id slug }} }}"
     made = (await send(sample, query, input={"name": "Antiga", "status": "A", **values}))["data"][f"{entity}_create"]
     await rename(sample, entity, made["id"], "nova")
     shown = (await send(sample, TARGET, path=f"/{segment}/antiga"))["data"]["redirect"]
-    others = dict.fromkeys(("product", "category", "page", "vendor"))
+    others = dict.fromkeys(KINDS)
     assert shown == {"path": f"/{segment}/antiga", "target": f"/{segment}/nova", **others, entity: {"slug": "nova"}}
     await sample.execute(f"update {table} set status = 'D' where slug = 'nova'")
     assert await target(sample, f"/{segment}/antiga") is None, "what shoppers can't open is not shown"

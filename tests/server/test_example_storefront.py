@@ -218,6 +218,17 @@ async def test_a_store_in_maintenance_shows_its_message(everywhere: HttpClient, 
 
 
 @needs_assets
+async def test_the_former_address_of_a_collection_is_redirected(everywhere: HttpClient, sample: SampleStore) -> None:
+    query = 'mutation { collection_create(input: {name: "Verão", slug: "verao"}) { id } }'
+    made = (await sample.post("/graphql", {"query": query}, auth="bearer")).body["data"]["collection_create"]
+    assert (await get(everywhere, sample.host, "/colecao/verao"))[0] == 200
+    query = f'mutation {{ collection_update(id: "{made["id"]}", input: {{slug: "verao-2027"}}) {{ slug }} }}'
+    await sample.post("/graphql", {"query": query}, auth="bearer")
+    async with everywhere.get("/colecao/verao", headers={"Host": sample.host}, allow_redirects=False) as response:
+        assert (response.status, response.headers["Location"]) == (301, "/colecao/verao-2027")
+
+
+@needs_assets
 async def test_a_former_address_is_redirected_to_the_present_one(everywhere: HttpClient, sample: SampleStore) -> None:
     product = await sample.add_product()
     await sample.execute("update products set slug = 'caneca-nova' where id = $1", product.number)

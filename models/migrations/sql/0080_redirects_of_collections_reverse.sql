@@ -1,0 +1,28 @@
+-- Undo 0080_redirects_of_collections. Redirects to collections are lost.
+DROP TRIGGER keep_address ON collections;
+CREATE OR REPLACE FUNCTION vitrine_keep_address() RETURNS trigger LANGUAGE plpgsql AS $function$
+DECLARE
+    prefix text := '/' || TG_ARGV[0] || '/';
+    former text := prefix || lower(OLD.slug COLLATE "C");
+    present text := prefix || lower(NEW.slug COLLATE "C");
+BEGIN
+    DELETE FROM redirects WHERE tenant_id = NEW.tenant_id AND path = present;
+    IF former = present THEN
+        RETURN NULL;
+    END IF;
+    EXECUTE format(
+        'INSERT INTO redirects (tenant_id, public_id, path, %I) VALUES ($1, vitrine_uuid7(), $2, $3)'
+        ' ON CONFLICT (tenant_id, path) DO UPDATE SET product_id = excluded.product_id, category_id = excluded.category_id,'
+        ' page_id = excluded.page_id, vendor_id = excluded.vendor_id, link = NULL, updated_at = now()', TG_ARGV[1]
+    ) USING NEW.tenant_id, former, NEW.id;
+    EXECUTE format(
+        'UPDATE redirects SET link = NULL, %I = $3, updated_at = now()'
+        ' WHERE tenant_id = $1 AND link IS NOT NULL AND md5(vitrine_path(link)) = md5($2)', TG_ARGV[1]
+    ) USING NEW.tenant_id, former, NEW.id;
+    RETURN NULL;
+END
+$function$;
+DELETE FROM redirects WHERE collection_id IS NOT NULL;
+ALTER TABLE redirects DROP COLUMN collection_id;
+ALTER TABLE redirects
+    ADD CONSTRAINT redirects_one_target CHECK (num_nonnulls(product_id, category_id, page_id, vendor_id, link) = 1);
