@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from domain.catalog.categories import CATEGORY_FIELDS
 from domain.catalog.feature_values import (
     GROUP,
+    NUMBER_OR_VARIANT,
     TYPES_WITH_VARIANTS,
     FeatureDefinition,
     ParsedFeatureValue,
@@ -334,13 +335,27 @@ def _image(context: Context, product: int, place: int, pair: Record) -> Row | No
     return {"alt": "", **columns, "id": as_number(pair.get("pair_id")), "product_id": product, "position": place}
 
 
+def _entries_of_features(record: Record) -> Iterator[tuple[int, Record]]:
+    for key, entry in entries(record.get("product_features")).items():
+        if isinstance(entry, dict):
+            yield as_number(entry.get("feature_id", key)) or 0, entry
+
+
+def feature_choices(record: Record) -> dict[int, list[int]]:
+    """Return the chosen variants of each feature of which a product has a value; none where the value is a text or number."""
+    choices = {}
+    for feature_id, entry in _entries_of_features(record):
+        type_ = text(entry, "feature_type", NUMBER_OR_VARIANT)
+        chosen, value = _read_value(entry, type_)
+        if type_ != GROUP and (chosen or value):
+            choices[feature_id] = chosen
+    return choices
+
+
 def _feature_values(context: Context, product: int, record: Record) -> Rows:
     values: list[Row] = []
     choices: list[Row] = []
-    for key, entry in entries(record.get("product_features")).items():
-        if not isinstance(entry, dict):
-            continue
-        feature_id = as_number(entry.get("feature_id", key)) or 0
+    for feature_id, entry in _entries_of_features(record):
         feature = context.features.get(feature_id)
         if feature is None:
             context.leave_out("feature", feature_id, "features")
@@ -364,15 +379,11 @@ def _feature_values(context: Context, product: int, record: Record) -> Rows:
 
 
 def _parse_value(context: Context, feature: FeatureDefinition, entry: Record) -> ParsedFeatureValue | None:
-    """Parse a product's value of a feature; CS-Cart gives numbers and dates in `value_int`."""
+    """Parse a product's value of a feature."""
     if feature.type == GROUP:
         return None
-    variant = as_number(entry.get("variant_id"))
-    chosen = [variant] if variant else _chosen(entry.get("variants"))
-    value = text(entry, "value")
-    if not value and feature.type in _NUMBERS_OR_DATES:
-        value = text(entry, "value_int")
-    given = {"variants": chosen} if feature.type in TYPES_WITH_VARIANTS and chosen else {"value": value}
+    chosen, value = _read_value(entry, feature.type)
+    given = {"variants": chosen} if chosen else {"value": value}
     try:
         parsed = parse_feature_value(feature, given, is_legacy=True)
     except InvalidValue as error:
@@ -382,6 +393,16 @@ def _parse_value(context: Context, feature: FeatureDefinition, entry: Record) ->
         context.note(f"feature {feature.id} has no variant of that name; the value is left out")
         return None
     return parsed
+
+
+def _read_value(entry: Record, type_: str) -> tuple[list[int], str]:
+    """Return the chosen variants, and the value; CS-Cart gives numbers and dates in `value_int`."""
+    variant = as_number(entry.get("variant_id"))
+    chosen = [variant] if variant else _chosen(entry.get("variants"))
+    value = text(entry, "value")
+    if not value and type_ in _NUMBERS_OR_DATES:
+        value = text(entry, "value_int")
+    return chosen if type_ in TYPES_WITH_VARIANTS else [], value
 
 
 def _chosen(variants: object) -> list[int]:

@@ -170,11 +170,15 @@ def _amount(record: Record, name: str) -> int:
     return amount
 
 
-def _shipping_method(context: Context, record: Record) -> int | None:
-    methods = numbers(record, "shipping_ids") or [
+def shipping_numbers(record: Record) -> list[int]:
+    """Return the shipping methods of an order."""
+    return numbers(record, "shipping_ids") or [
         method for shipping in objects(record.get("shipping")) if (method := as_number(shipping.get("shipping_id")))
     ]
-    present = context.present(methods[:1], "shipping", "shipping_methods")
+
+
+def _shipping_method(context: Context, record: Record) -> int | None:
+    present = context.present(shipping_numbers(record)[:1], "shipping", "shipping_methods")
     return present[0] if present else None
 
 

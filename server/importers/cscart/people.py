@@ -164,7 +164,7 @@ def convert_user(context: Context, record: Record) -> Rows:
     }
     return {
         "users": [row],
-        "usergroup_memberships": _memberships(context, user_id, record),
+        "usergroup_memberships": _membership_rows(context, user_id, record),
         "user_addresses": _addresses(context, user_id, record),
     }
 
@@ -195,18 +195,25 @@ def is_root(record: Record) -> bool:
     return is_administrator and flag(record, "is_root")
 
 
-def _memberships(context: Context, user_id: int, record: Record) -> list[dict[str, Any]]:
-    rows = {}
+def memberships(record: Record) -> dict[int, str]:
+    """Return the status of a user's membership of each usergroup."""
+    statuses = {}
     for membership in objects(record.get("usergroups")):
         usergroup = as_number(membership.get("usergroup_id"))
         status = text(membership, "status", "A")
-        if usergroup is None or status not in MEMBERSHIP_STATUSES.codes:
-            continue
-        for present in context.present([usergroup], "usergroup", "usergroups"):
-            rows[present] = {
-                "usergroup_id": present,
-                "user_id": user_id,
-                "status": status,
-                "created_at": context.scope.now,
-            }
-    return list(rows.values())
+        if usergroup is not None and status in MEMBERSHIP_STATUSES.codes:
+            statuses[usergroup] = status
+    return statuses
+
+
+def _membership_rows(context: Context, user_id: int, record: Record) -> list[dict[str, Any]]:
+    statuses = memberships(record)
+    return [
+        {
+            "usergroup_id": usergroup,
+            "user_id": user_id,
+            "status": statuses[usergroup],
+            "created_at": context.scope.now,
+        }
+        for usergroup in context.present(list(statuses), "usergroup", "usergroups")
+    ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -185,6 +185,7 @@ class _Import:
             count.present += len(page) - len(wanted)
             self.progress.advance(len(page) - len(wanted))
             records = await together([self._complete(entity, row) for _, row in wanted])
+            self._compare_whole(entity, page, records)
             yield [(mark, record) for (mark, _), record in zip(wanted, records, strict=True) if record is not None]
 
     def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, imported: Imported) -> bool:
@@ -351,14 +352,24 @@ class _Import:
         sums = self.context.report.source
         for row in page:
             with suppress(NotBrought):
+                if entity.name == "orders" and flag(row, "is_parent_order"):
+                    continue  # the orders that it joins are brought
                 self.comparison.add(entity.name, entity.kind.own.name, own_number(row, entity.key), row)
-                if entity.name == "orders" and not flag(row, "is_parent_order"):
+                if entity.name == "orders":
                     sums.orders += 1
                     sums.total_cents += cents(row, "total")
                 elif entity.name == "users":
                     sums.customers += text(row, "user_type", "C") == "C"
                     if self.context.owner is None and is_root(row):
                         self.context.owner = own_number(row, "user_id")
+
+    def _compare_whole(self, entity: ShopEntity, page: Iterable[Record], completed: Iterable[Record | None]) -> None:
+        """Add the references of whole records: those that were completed, and rows of the list that are whole."""
+        whole = {entity.external_id(row): row for row in page if entity.complete_field in row}
+        whole |= {entity.external_id(record): record for record in completed if record is not None}
+        for record in whole.values():
+            with suppress(NotBrought):
+                self.comparison.add_whole(entity.name, entity.kind.own.name, own_number(record, entity.key), record)
 
     async def _sum_up(self) -> None:
         store_id = self.context.scope.store.id
