@@ -127,7 +127,8 @@ Reference = tuple[str, int]
 class ImportedRecord:
     """A record to write: its number here, its id and digest at the source, and its rows by table.
 
-    `missing` is what it refers to at the source and its rows don't, because it is not here.
+    Of a table of parts that `rows` doesn't name, the record keeps what it has. `missing` is what it refers to at the source and its rows
+    don't, because it is not here.
     """
 
     number: int
@@ -199,8 +200,10 @@ async def write_records(scope: Scope, source: str, kind: ImportKind, records: Se
             await _adopt(scope, kind.own, [row for record in records for row in record.rows[kind.own.name]])
         else:
             await _reject_taken(scope, kind, [record for record in records if record.external_id not in imported])
-        updated = [record.number for record in records if record.external_id in imported]
         for table in kind.tables:
+            updated = [
+                record.number for record in records if record.external_id in imported and table.name in record.rows
+            ]
             rows = [_complete(table, row) for record in records for row in record.rows.get(table.name, ())]
             if table.complete is not None:
                 await table.complete(scope, rows)

@@ -59,3 +59,11 @@ async def test_the_source_wins_unless_it_has_no_tags_to_say(new_store: Any) -> N
     await execute(store, "UPDATE product_tags SET tag = 'mine' WHERE tenant_id = $1 AND tag = 'red'", store.id)
     await run.run(shop_with(None), store.public_id, since=since)
     assert await tags_of(store) == ["green", "mine"]
+
+
+@pytest.mark.parametrize("tags, kept", [([], []), ({}, []), ("", []), (False, []), (None, ["blue", "red"])])
+async def test_tags_that_the_source_no_longer_has_are_taken_away(new_store: Any, tags: object, kept: list[str]) -> None:
+    store = await new_store()
+    await run.run(shop_with(["red", "blue"]), store.public_id)
+    await run.run(shop_with(tags), store.public_id, since=datetime.fromtimestamp(1, UTC))
+    assert await tags_of(store) == kept

@@ -251,7 +251,7 @@ def convert_product(context: Context, record: Record) -> Rows:
         ],
         "product_images": _images(context, product, record),
         "product_taxes": [{"product_id": product, "tax_id": tax} for tax in taxes],
-        "product_tags": tag_rows(context, product, record),
+        **tag_rows(context, product, record),
         "redirects": redirect_rows(
             context, "products", product, record, parent=_main_category(record), of="categories"
         ),

@@ -13,7 +13,7 @@ import inspect
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 from uuid import UUID
 
@@ -90,6 +90,7 @@ SELECT r.kind, m.reference ->> 0 AS target, count(DISTINCT m.reference ->> 1) AS
 FROM external_references r CROSS JOIN jsonb_array_elements(r.missing) AS m (reference)
 WHERE r.tenant_id = $1 AND r.source = $2 GROUP BY 1, 2 ORDER BY 1, 2
 """
+_BEGINNING = datetime.fromtimestamp(0, UTC)
 _FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND deleted_at IS NULL"
 
 
@@ -193,9 +194,11 @@ class _Import:
         return before is None or self._is_changed(mark, row, before) or bool(self._arrived(before))
 
     def _is_changed(self, mark: bytes, row: Record, before: ImportedBefore) -> bool:
-        """Return whether a record is to be written again, with `since`."""
+        """Return whether a record is to be written again, with `since`; since 1970 each is, also one that shows no time."""
         if self.since is None:
             return False
+        if self.since <= _BEGINNING:
+            return True
         with suppress(NotBrought):
             changed_at = moment(row, *_CHANGED_AT)
             if changed_at is not None and changed_at >= self.since:
