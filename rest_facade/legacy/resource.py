@@ -39,8 +39,8 @@ class RecordField:
     of a field that no operation reads; filtered by, it matches every record or none.
 
     In CS-Cart's dialect: `cscart_type` is the value type where it differs (of what it doesn't define, that of `value_type`),
-    `cscart_absent` says in which records the field is absent, `cscart_id` names the id whose value the field has. In the other dialect
-    a field that is `contract_single` is absent in rows of lists.
+    `cscart_absent` says in which records the field is absent, `cscart_id` names the id whose value the field has, `cscart_filter` replaces
+    `filter_name`. In the other dialect a field that is `contract_single` is absent in rows of lists.
     """
 
     name: str
@@ -54,6 +54,7 @@ class RecordField:
     cscart_type: ValueType | None = None
     cscart_absent: Literal["", "empty", "always"] = ""
     cscart_id: str = ""
+    cscart_filter: str = ""
     constant: str | None = None
     contract_single: bool = False
 
@@ -82,7 +83,11 @@ def in_cscart_dialect(fields: Iterable[RecordField]) -> tuple[RecordField, ...]:
             value_type=field.value_type
             if field.cscart_type is None
             else _override(field.value_type, field.cscart_type),
-            filter_name=filters[field.cscart_id] if field.cscart_id and field.filter_name else field.filter_name,
+            filter_name=(
+                filters[field.cscart_id]
+                if field.cscart_id and field.filter_name
+                else field.cscart_filter or field.filter_name
+            ),
         )
         for field in described
     )

@@ -34,7 +34,7 @@ async def test_a_hidden_page_is_opened_and_not_listed(new_sample: NewSampleStore
     assert (await read(sample, ONE, key, slug="oferta"))["page"] == {"name": "Oferta", "hidden": True}
     assert (await sample.put(path, record)).status == 200
     assert (await sample.get(path)).body == record, "a record sent back changes nothing"
-    for query, count in (("status=H", 1), ("status=hidden", 1), ("status=D&q=Oferta", 0)):
+    for query, count in (("status=H", 1), ("status=hidden", 1), ("status=A&q=Oferta", 0), ("status=D&q=Oferta", 0)):
         pages = (await sample.get(f"/api/pages?{query}")).body["pages"]
         assert len(pages) == count, query
     assert (await sample.put(path, {"page": "Oferta do mês"})).status == 200
@@ -54,5 +54,8 @@ async def test_the_contract_has_no_hidden_pages(new_sample: NewSampleStore) -> N
     path = f"/api/pages/{sample.page}"
     record = (await sample.get(path)).body
     assert record["status"] == "A"
+    for status, is_listed in (("A", True), ("active", True), ("D", False), ("H", False)):
+        pages = (await sample.get(f"/api/pages?status={status}&items_per_page=250")).body["pages"]
+        assert (record["page_id"] in pages) is is_listed, status
     assert (await sample.put(path, {**record, "page": "Outra"})).status == 200
     assert await sample.value("select hidden from pages where id = $1", sample.page.number) is True

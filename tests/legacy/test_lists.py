@@ -119,6 +119,20 @@ async def test_every_field_filters_by_equal_value(shared_store, records_of, reso
         assert answer.body["params"][name] == value
 
 
+@pytest.mark.parametrize("dialect", ["contract", "cscart"])
+async def test_a_status_is_filtered_by_as_it_is_shown(new_sample, dialect: str):
+    sample = await new_sample(combination=True, legacy_lists=dialect)
+    await sample.execute("update pages set hidden = true where id = $1", sample.page.number)
+    for resource in RESOURCES:
+        if "status" in [field.name for field in resource.fields]:
+            every = rows_in(resource, (await sample.get(f"/api/{resource.path}?items_per_page=250")).body)
+            for status in {record.get("status") for record in every} - {None, ""}:
+                expected = {str(record[resource.key]) for record in every if record["status"] == status}
+                answer = await sample.get(f"/api/{resource.path}?status={status}&items_per_page=250")
+                shown = {str(record[resource.key]) for record in rows_in(resource, answer.body)}
+                assert shown == expected, (resource.path, status)
+
+
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
 async def test_every_text_of_a_record_is_a_filter(shared_store, records_of, resource: Resource):
     records = await records_of(resource)

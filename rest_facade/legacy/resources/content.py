@@ -52,8 +52,9 @@ _PAGE_STATUS = RecordField(
     "status",
     replace(types.code(PAGE_STATUSES), render=lambda code: "A" if code == _HIDDEN else code, schema=_PAGE_CODE.schema),
     "status",
-    "status_or_hidden",
+    "status",
     source="status_or_hidden",
+    cscart_filter="status_or_hidden",
     cscart_type=replace(_PAGE_CODE, parse=_parse_page_status, render=str),
 )
 _IS_PAGE_HIDDEN = RecordField(
