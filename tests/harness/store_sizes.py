@@ -106,6 +106,6 @@ async def analyze(url: str) -> None:
     connection = await asyncpg.connect(url)
     # VACUUM does not mark pages as visible whose commit is not on disk yet.
     await connection.execute("set synchronous_commit = on")
-    for table in (*_TABLES, "search_entries", "search_words", "unlisted_products"):
+    for table in (*_TABLES, "search_entries", "search_words", "unlisted_products", "sessions"):
         await connection.execute(f"vacuum (analyze) {table}")
     await connection.close()

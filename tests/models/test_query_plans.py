@@ -396,6 +396,31 @@ async def test_a_search_for_a_rare_word_reads_only_what_it_finds(
     assert all("product_id" in node.get("Index Cond", "") for node in scans), _format_plan(plan)
 
 
+@pytest.fixture(scope="module")
+async def signed_in_sample(sample: SampleStore, own_database_url: str) -> SampleStore:
+    """Return the large store with 20,000 sessions."""
+    await sample.execute(
+        "insert into sessions (public_id, user_id, created_at, last_used_at, expires_at) select gen_random_uuid(), u.id,"
+        " now() - n * interval '1 minute', now() - n * 7919 % 20000 * interval '1 minute', now() + interval '30 days'"
+        " from (select id, row_number() over (order by id) - 1 as place from users) u"
+        " join generate_series(1, 20000) n on n % 8000 = u.place"
+    )
+    await analyze(own_database_url)
+    return sample
+
+
+@pytest.mark.parametrize("sort", _sorts("LAST_USED_AT CREATED_AT ID"))
+async def test_sessions_are_read_in_the_order_of_an_index(
+    signed_in_sample: SampleStore, captured: list[tuple[str, Sequence[Any]]], sort: str
+) -> None:
+    document = f"{{ user_session_page(per_page: 50, sort: {sort}) {{ items {{ id user {{ id name }} }} }} }}"
+    response = await signed_in_sample.post("/graphql", {"query": document}, auth="bearer")
+    assert len(response.body["data"]["user_session_page"]["items"]) == 50, response.raw
+    [(sql, arguments)] = [each for each in captured if "FROM sessions t" in each[0] and "ORDER BY" in each[0]]
+    plan = await _plan(signed_in_sample, sql, arguments)
+    assert not [node for node in _nodes(plan) if node["Node Type"] in ("Sort", "Seq Scan")], _format_plan(plan)
+
+
 async def test_the_version_of_a_catalogue_costs_no_more_with_many_dates_of_products(sample: SampleStore) -> None:
     moment = "now() + (id % 1000 - 900) * interval '1 hour'"
     await sample.execute(f"update products set available_since = {moment} where id % 10 = 0")

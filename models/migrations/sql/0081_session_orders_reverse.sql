@@ -1,0 +1,1 @@
+DROP INDEX sessions_created_idx, sessions_used_idx;
