@@ -47,7 +47,7 @@ class CollectionObject:
         {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
     )
     product_ids: list[ID] | None = column(
-        "ARRAY(SELECT p.public_id FROM collection_products l JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id"
+        "ARRAY(SELECT p.public_id::text FROM collection_products l JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id"
         " WHERE l.tenant_id = t.tenant_id AND l.collection_id = t.id AND p.deleted_at IS NULL ORDER BY l.position, p.id)",
         "All products in their order.",
         guard=Access(privileges=("view_catalog", "view_products"), app_scope=("read_categories", "read_products")),

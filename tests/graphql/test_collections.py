@@ -57,6 +57,15 @@ def names_of(collection: Any) -> list[str]:
     return [edge["node"]["name"] for edge in collection["products"]["edges"]]
 
 
+async def test_the_ids_of_all_products_are_read_in_their_order(sample: SampleStore) -> None:
+    first, second = await add_products(sample, "Moringa", "Prato")
+    collection = await created(sample, [second, first])
+    read = "query ($id: ID!) { collection(id: $id) { name product_ids } collections { name product_ids } }"
+    answer = await ask(sample, read, id=collection["id"])
+    expected = {"name": "Presentes de Natal", "product_ids": [second.id, first.id]}
+    assert (answer["collection"], answer["collections"]) == (expected, [expected])
+
+
 async def test_a_collection_shows_its_products_in_its_order_page_by_page(sample: SampleStore) -> None:
     first, second, third = await add_products(sample, "Moringa", "Prato", "Bule")
     image = {"url": "https://img.example/natal.jpg", "alt": "Natal"}
