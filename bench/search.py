@@ -43,6 +43,7 @@ _FACETS = """
 facets {
   categories { category_id name count } vendors { vendor_id name count } prices { from_cents to_cents count }
   ratings { rating_from count } availability { is_available count } features { feature_id name values { variant_id name count } }
+  tags { name count }
 }
 """
 CHOICES = {"price_from": 10_000, "rating_from": 2, "is_available": True}

@@ -76,7 +76,7 @@ class ProductSearchQueries:
 async def _resolve(info: Any, field: SearchField, path: Sequence[str], **arguments: Any) -> Any:
     """Search, and read the selected records, which are at `path` below the field."""
     scope = info.context.scope
-    selected = [name for name in ("total", "facets") if is_requested(info, name)]
+    selected = [path[-1] for path in (("total",), ("facets",), ("facets", "tags")) if is_requested(info, *path)]
     search = field.request(scope, arguments, selected)
     result = await find_products(scope, search, arguments["query"])
     records = None

@@ -27,7 +27,7 @@ SEARCH_FIELD = "vitrine.search"
 """The metadata key of a root field that is a `SearchField`."""
 
 _SORTS = {**search_read.SORTS, search_read.RELEVANCE: search_read.BY_RELEVANCE}
-_RESTRICTIONS = ("category_id", "tag", "status", "created_from", "created_before")
+_RESTRICTIONS = ("category_id", "status", "created_from", "created_before")
 # Returns the rows of results with what they refer to; the path is where they are below the root field.
 Link: TypeAlias = Callable[..., Sequence[Any]]
 
@@ -40,9 +40,14 @@ class SearchField:
     is_page: bool
 
     def request(self, scope: Scope, values: Mapping[str, Any], selected: Iterable[str]) -> Search:
-        """Return the search for the arguments and the selected fields; raise `ValidationFailed` for an invalid argument."""
+        """Return the search for the arguments, and the selected fields and facets; raise `ValidationFailed` for an invalid argument."""
         search = _search(scope, values.get("query"), values.get("filter"), values.get("sort"))
-        search = replace(search, facets="facets" in selected, counts="total" in selected or self.is_page)
+        search = replace(
+            search,
+            facets="facets" in selected,
+            tags="tags" in selected,
+            counts="total" in selected or self.is_page,
+        )
         if not self.is_page:
             return _page_of(search, *(values.get(name) for name in ("first", "after", "last", "before")))
         page, size = values["page"], values["per_page"]
@@ -80,9 +85,6 @@ def _restrictions(values: Mapping[str, Any]) -> list[Condition]:
 
 
 def _restriction(name: str, value: Any) -> Condition:
-    if name == "tag":
-        check_filter_size(name, value, search_read.MAX_VALUES)
-        check_filter_text(name, value)
     condition = PRODUCTS.filters[name].build(_ids(name, value) if name.endswith("_id") else value)
     return Condition(search_read.on_product(condition.sql), condition.params)
 
@@ -98,6 +100,10 @@ def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:
         choices.append(search_read.rating_choice(_rating(values["rating_from"])))
     if "is_available" in values:
         choices.append(search_read.availability_choice(values["is_available"]))
+    if "tag" in values:
+        check_filter_size("tag", values["tag"], search_read.MAX_VALUES)
+        check_filter_text("tag", values["tag"])
+        choices.append(search_read.tag_choice(values["tag"]))
     return choices + _feature_choices(scope, values.get("features", []))
 
 
@@ -190,6 +196,7 @@ def facet_values(facets: Facets, link: Link = _unlinked) -> Row:
         ratings=[Row(rating_from=rating, count=count) for rating, count in facets.ratings],
         availability=[Row(is_available=value, count=count) for value, count in facets.availability],
         features=features,
+        tags=[Row(name=tag, count=count) for tag, count in facets.tags],
     )
 
 

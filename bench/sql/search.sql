@@ -42,3 +42,7 @@ FROM sellers s WHERE p.tenant_id = 1;
 
 SET session_replication_role = origin;
 SELECT vitrine_update_search_entries(1, ARRAY(SELECT id FROM products WHERE tenant_id = 1 AND deleted_at IS NULL));
+-- Two of 200 tags, the first ones of more products than the last.
+INSERT INTO product_tags (tenant_id, public_id, product_id, tag)
+SELECT tenant_id, gen_random_uuid(), id, 'marca ' || least(id % 200, id % 37 + n) FROM products, generate_series(1, 2) n WHERE tenant_id = 1
+ON CONFLICT DO NOTHING;

@@ -53,7 +53,7 @@ class PriceStep:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The facets of a search. `ratings`: the number of products with at least that mean rating."""
+    """The facets of a search. `ratings`: the number of products with at least that mean rating; `tags` only if asked for."""
 
     categories: tuple[FacetRecord, ...]
     vendors: tuple[FacetRecord, ...]
@@ -61,11 +61,20 @@ class Facets:
     ratings: tuple[tuple[int, int], ...]
     availability: tuple[tuple[bool, int], ...]
     features: tuple[FeatureFacet, ...]
+    tags: tuple[tuple[str, int], ...]
 
     @property
     def least_size(self) -> tuple[int, int]:
         """The number of objects in an answer with all facets, and about the number of bytes of their ids."""
-        others = (self.categories, self.vendors, self.prices, self.ratings, self.availability, self.features)
+        others = (
+            self.categories,
+            self.vendors,
+            self.prices,
+            self.ratings,
+            self.availability,
+            self.features,
+            self.tags,
+        )
         objects = sum(map(len, others)) + sum(len(feature.values) for feature in self.features)
         return objects, objects * ID_LENGTH
 
@@ -117,7 +126,7 @@ async def _run(scope: Scope, search: Search) -> SearchResult:
 def _facets(row: Mapping[str, Any]) -> Facets:
     values = {
         name: orjson.loads(row[name] or "[]")
-        for name in ("categories", "vendors", "prices", "ratings", "availability", "features")
+        for name in ("categories", "vendors", "prices", "ratings", "availability", "features", "tags")
     }
     return Facets(
         categories=tuple(FacetRecord(*record[:4]) for record in values["categories"]),
@@ -128,6 +137,7 @@ def _facets(row: Mapping[str, Any]) -> Facets:
         features=tuple(
             _feature(list(records)) for _, records in groupby(values["features"], key=lambda record: record[0])
         ),
+        tags=tuple((tag, count) for tag, count in values["tags"]),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from domain.catalog.listing import OPEN, UNLISTED_CATEGORY, listed_or, of_row
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
+from domain.catalog.tags import normalize_tag
 from domain.marketplace.read import VENDORS
 from domain.visibility import is_shopper
 from kernel.scope import Scope
@@ -35,6 +36,7 @@ class Dimension(StrEnum):
     PRICE = "price"
     RATING = "rating"
     AVAILABILITY = "availability"
+    TAG = "tag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,11 @@ def rating_choice(lowest: int) -> Choice:
 def availability_choice(is_available: bool) -> Choice:
     """Return the choice of products that can, or can't, be bought."""
     return Choice(Dimension.AVAILABILITY, Condition(IS_AVAILABLE if is_available else f"NOT {IS_AVAILABLE}"))
+
+
+def tag_choice(tags: list[str]) -> Choice:
+    """Return the choice of products with any of the tags."""
+    return Choice(Dimension.TAG, Condition("t.tags && {}::text[]", ([normalize_tag(tag) for tag in tags],)))
 
 
 def feature_choice(scope: Scope, feature: Any, variants: list[Any]) -> Choice:

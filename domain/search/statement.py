@@ -4,7 +4,7 @@
     entries         those that the caller sees, with their score and sort key; `failed` has a bit for each choice that a product fails
     page            the ids of one page
     cells           the number of entries by `failed` and vendor, and by `failed`, price step, rating and availability: both from one pass
-    sets, variants  the number of entries by all their categories, and by each variant, and `failed`
+    sets, variants  the number of entries by all their categories, and by each variant, and `failed`; that by tag has no table of its own
 
 With facets a product that fails one choice is still counted: in the facet of that choice, which leaves its own choice out. One that fails
 two counts nowhere. A choice of categories has no bit: its facet counts categories below, whose products are all in those chosen.
@@ -49,7 +49,7 @@ class Search:
     A product has to match all of them, or all of one of the `subsets`, each words joined by spaces, where there are any.
     `restrictions` are conditions on the product `p`. `sort` is RELEVANCE or a name of `SORTS`. `after` is the sort key and the id of the
     record before the page (after it, when `backward`). `price` are the joins with the price that the caller pays; None where that is the
-    catalogue's.
+    catalogue's. `tags` counts by tag, among the facets.
     """
 
     words: tuple[str, ...] | None
@@ -65,6 +65,7 @@ class Search:
     price: Condition | None = None
     counts: bool = False
     facets: bool = False
+    tags: bool = False
     subsets: tuple[str, ...] = ()
 
     @property
@@ -208,7 +209,7 @@ def _counted_tables(search: Search, statement: Statement) -> list[str]:
         sources = [f"({_narrowed(search, statement, f't.{name}')}) e" for name in ("category_ids", "variant_ids")]
         kept = "NOT MATERIALIZED"
     else:
-        columns += ", t.category_ids, t.variant_ids"
+        columns += ", t.category_ids, t.variant_ids" + (", t.tags" if search.tags else "")
     # Without choices nothing fails: as a key of the groups the constant would take a third of the time of `variants`.
     failed, key = ("failed", ", failed") if search.counted_choices else ("0 AS failed", "")
     return [
@@ -301,6 +302,7 @@ def _facets(scope: Scope, search: Search, statement: Statement) -> dict[str, str
         "ratings": _plain("stars", search, Dimension.RATING),
         "availability": _plain("is_available", search, Dimension.AVAILABILITY),
         "features": _features(scope, search, statement),
+        "tags": _tags(search, statement) if search.tags else "NULL::json",
     }
 
 
@@ -344,6 +346,18 @@ def _vendors(scope: Scope, search: Search, statement: Statement) -> str:
         f" JOIN vendors v ON v.tenant_id = $1 AND v.id = g.id WHERE {statement.bind(shown_vendors(scope))}"
     )
     return _rows("id, public_id, name, n, is_chosen", rows, "is_chosen DESC, n DESC, name, id")
+
+
+def _tags(search: Search, statement: Statement) -> str:
+    """Count by tag; those of a whole catalogue are read from the table, as its categories and variants are."""
+    source = f"({_narrowed(search, statement, 't.tags')}) e" if search.is_unrestricted else "entries"
+    chosen = _condition_of(search, Dimension.TAG)
+    is_chosen = "false" if chosen is None else statement.bind(Condition("tag = ANY({}::text[])", chosen.params))
+    rows = (
+        f"SELECT tag, count(*) AS n, {is_chosen} AS is_chosen FROM (SELECT unnest(tags) AS tag, failed FROM {source}) u"
+        f" WHERE {_counted(search, Dimension.TAG)} GROUP BY tag"
+    )
+    return _rows("tag, n", rows, "is_chosen DESC, n DESC, tag")
 
 
 def _features(scope: Scope, search: Search, statement: Statement) -> str:

@@ -43,7 +43,8 @@ class CompiledSearch:
         self._field, self._node = field, nodes[0]
         self._reader: CompiledReader | None = None
         self._layout = self._compile(values, type_, nodes, native, (key,))
-        self._selected = {name for _, name, _ in self._layout}
+        facets = [layout for _, name, layout in self._layout if name == "facets" and layout]
+        self._selected = {name for layout in (self._layout, *facets) for _, name, _ in layout}
 
     def _compile(
         self,

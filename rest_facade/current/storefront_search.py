@@ -9,6 +9,7 @@ price_from, price_to                cents
 rating_from                         1 to 5
 is_available                        true or false
 features                            <feature id>:<variant id>,<variant id>;<feature id>:…
+tag                                 tags, separated by commas
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ CHOICE_SCHEMAS: Mapping[str, dict[str, Any]] = {
     "rating_from": {"type": "integer", "minimum": 1, "maximum": 5},
     "is_available": {"type": "string", "enum": list(_BOOLEANS)},
     "features": {"type": "string", "description": "`<feature id>:<variant id>,<variant id>;<feature id>:…`"},
+    "tag": {"type": "string", "description": "Tags, separated by commas."},
 }
 
 
@@ -119,6 +121,7 @@ _CHOICES: Mapping[str, Callable[[str, str], Any]] = {
     "rating_from": _rating,
     "is_available": _boolean,
     "features": _features,
+    "tag": _items,
 }
 
 

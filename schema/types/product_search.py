@@ -85,6 +85,14 @@ class FeatureFacetObject:
     values: list[VariantCountObject] = output_field("The values, the most frequent first, at most 100.", list_size=4)
 
 
+@object_type("TagCount", access=INHERITED)
+class TagCountObject:
+    """A tag and the number of products that have it."""
+
+    name: str = output_field("The tag, in lower case, for the filter `tag`.")
+    count: BigInt = output_field(_COUNT)
+
+
 @object_type(
     "ProductFacets",
     "What a search can be narrowed down by, with the numbers of products. A facet leaves its own choice out: it shows what the other values"
@@ -107,6 +115,9 @@ class ProductFacetsObject:
         "Products that can be bought, and those that can't.", list_size=2
     )
     features: list[FeatureFacetObject] = output_field("The filterable features, by position.", list_size=3)
+    tags: list[TagCountObject] = output_field(
+        "The tags, the chosen and the most frequent first, at most 100; counted only when selected.", list_size=5
+    )
 
 
 @object_type("ProductSearchEdge", access=INHERITED)
@@ -166,8 +177,8 @@ class ProductSearchFilter:
     rating_from: int | None = optional_field("At least this mean rating, 1 to 5.")
     is_available: bool | None = optional_field("Whether it can be bought.")
     features: list[FeatureChoiceInput] | None = optional_field("Values of at most 10 filterable features, each once.")
+    tag: list[str] | None = optional_field("With any of these tags, in upper or lower case.")
     category_id: list[ID] | None = optional_field("In any of these categories; no choice of a facet.")
-    tag: list[str] | None = optional_field("With any of these tags; no choice of a facet.")
     status: list[ProductStatus] | None = optional_field("Any of these statuses; no choice of a facet.")
     created_from: DateTime | None = optional_field("Created at or after this time; no choice of a facet.")
     created_before: DateTime | None = optional_field("Created before this time; no choice of a facet.")

@@ -30,6 +30,7 @@ async def test_a_page_has_records_facets_and_the_corrected_query(storefront: Sto
         "ratings": [{"rating_from": rating, "count": 1} for rating in (5, 4, 3, 2, 1)],
         "availability": [{"is_available": True, "count": 1}],
         "features": [],
+        "tags": [],
     }
 
 
@@ -50,6 +51,10 @@ async def test_choices_narrow_the_search_down(storefront: StorefrontClient) -> N
     sample = storefront.sample
     await sample.execute("update products set description = 'loja'")
     color, wood, steel = await _feature(sample)
+    await sample.execute(
+        "insert into product_tags (tenant_id, public_id, product_id, tag)"
+        " select tenant_id, vitrine_uuid7(), id, 'novo' from products where name = 'Prato Raso'"
+    )
     rows = await sample.rows(
         "select public_id::text, slug from categories union all select public_id::text, slug from vendors"
     )
@@ -73,6 +78,8 @@ async def test_choices_narrow_the_search_down(storefront: StorefrontClient) -> N
         f"features={color}:{wood}": {"Caneca de Ágata"},
         f"features={color}:{wood},{steel}": {"Caneca de Ágata", "Prato Raso"},
         f"features={color}:{UNKNOWN_ID}": set(),
+        "tag=Novo,nenhuma": {"Prato Raso"},
+        "tag=nenhuma": set(),
         "status=H": set(),
         "created_before=2001-01-01": set(),
     }

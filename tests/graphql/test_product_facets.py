@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from models.tables.catalog import Category, Feature, FeatureValue, FeatureValueVariant, FeatureVariant, ProductCategory
+from models.tables.catalog import (
+    Category,
+    Feature,
+    FeatureValue,
+    FeatureValueVariant,
+    FeatureVariant,
+    ProductCategory,
+    ProductTag,
+)
 from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.tables.options import Combination
 from resolvers.engine import compile as query_compiler
@@ -29,6 +37,7 @@ query Search($query: String, $filter: ProductSearchFilter) {
       ratings { rating_from count }
       availability { is_available count }
       features { feature_id feature { id name } name values { variant_id variant { id name } name count } }
+      tags { name count }
     }
   }
 }
@@ -37,11 +46,12 @@ query Search($query: String, $filter: ProductSearchFilter) {
 CATALOGUE = """
 {
   products(limit: 40) {
-    id name description price_cents is_available average_rating vendor { id } categories { path { id parent_id } }
+    id name description price_cents is_available average_rating tags vendor { id } categories { path { id parent_id } }
     features { feature { id filterable } variant { id } variants { id } }
   }
 }
 """
+TAGS = ("azul", "feito à mão", "novo")
 PRICES = (0, 500, 999, 1_000, 1_999, 2_000, 5_000, 123_456, 10**15)
 
 
@@ -128,6 +138,8 @@ async def _product(made: Catalogue, rng: random.Random, number: int) -> None:
         )
         for variant in chosen if is_multiple else ():
             await sample.add(FeatureValueVariant, feature_value_id=value.number, variant_id=variant.number)
+    for tag in rng.sample(TAGS, rng.randrange(3)):
+        await sample.add(ProductTag, product_id=product.number, tag=tag)
     if rng.random() < 0.3:
         await sample.add(Combination, product_id=product.number, hash=f"{number + 1}_1", on_hand=rng.choice([0, 4]))
     if rng.random() < 0.6:
@@ -152,6 +164,8 @@ def _matches(product: Any, name: str, value: Any) -> bool:
         return (product["average_rating"] or 0) >= value
     if name == "is_available":
         return product["is_available"] is value
+    if name == "tag":
+        return bool(set(product["tags"]) & {tag.lower() for tag in value})
     return bool(_variants(product) & set(value))
 
 
@@ -212,6 +226,7 @@ def _expected(products: list[Any], choices: Mapping[str, Any], shown: Mapping[st
         "prices": _counts(_step(product["price_cents"]) for product in _left(products, choices, "price")),
         "ratings": {rating: count for rating in range(1, 6) if (count := sum(1 for mean in ratings if mean >= rating))},
         "availability": _counts(product["is_available"] for product in _left(products, choices, "is_available")),
+        "tags": _counts(tag for product in _left(products, choices, "tag") for tag in product["tags"]),
         "features": {
             (feature, variant): count
             for feature, variants in shown["features"].items()
@@ -237,6 +252,7 @@ def _flat(facets: Any) -> dict[str, Any]:
         "prices": {(value["from_cents"], value["to_cents"]): value["count"] for value in facets["prices"]},
         "ratings": {value["rating_from"]: value["count"] for value in facets["ratings"]},
         "availability": {value["is_available"]: value["count"] for value in facets["availability"]},
+        "tags": {value["name"]: value["count"] for value in facets["tags"]},
         "features": {
             (feature["feature_id"], value["variant_id"]): value["count"]
             for feature in facets["features"]
@@ -256,6 +272,7 @@ def _choices(made: Catalogue, rng: random.Random) -> dict[str, Any]:
         "price": rng.choice([(1_000, None), (None, 1_999), (500, 5_000)]),
         "rating_from": rng.choice([2, 3, 4]),
         "is_available": rng.random() < 0.7,
+        "tag": [tag.upper() for tag in rng.sample(TAGS, 2)],
         **{feature: rng.sample(variants, 2) for feature, variants in features.items()},
     }
     return {name: options[name] for name in rng.sample(list(options), rng.choice([0, 1, 1, 2, 3, 5]))}
@@ -264,7 +281,7 @@ def _choices(made: Catalogue, rng: random.Random) -> dict[str, Any]:
 def _filter(choices: Mapping[str, Any]) -> dict[str, Any]:
     plain = {
         name: choices[name]
-        for name in ("below_category_id", "vendor_id", "rating_from", "is_available")
+        for name in ("below_category_id", "vendor_id", "rating_from", "is_available", "tag")
         if name in choices
     }
     low, high = choices.get("price", (None, None))
@@ -340,7 +357,7 @@ async def _shown(ask: Any) -> dict[str, Any]:
 async def test_every_change_of_a_product_changes_its_entry(catalogue: Catalogue) -> None:
     """The entries that triggers keep are those that would be made now."""
     sample = catalogue.sample
-    columns = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words::text, created_at"
+    columns = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, tags, name_words::text, created_at"
     statements = (
         "update products set price_cents = price_cents / 2 + 1 where id % 2 = 0",
         "update products set status = 'H' where id % 5 = 0",
@@ -362,6 +379,10 @@ async def test_every_change_of_a_product_changes_its_entry(catalogue: Catalogue)
         "delete from feature_value_variants where feature_value_id % 2 = 0",
         "delete from feature_values where product_id % 3 = 0",
         "delete from feature_variants where id % 2 = 0",
+        "update product_tags set tag = tag || '!' where product_id % 2 = 0",
+        "delete from product_tags where product_id % 3 = 0",
+        "insert into product_tags (tenant_id, public_id, product_id, tag)"
+        " select tenant_id, vitrine_uuid7(), id, 'outra' from products where deleted_at is null",
     )
     for statement in statements:
         await sample.execute(statement)

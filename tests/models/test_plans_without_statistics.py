@@ -102,6 +102,14 @@ LINKED = [
     ("products", "products(limit: 100, filter: {id: $ids}) { combinations { id } options { id } attachments { id } }"),
     ("products", "products(limit: 100, filter: {id: $ids}) { id average_rating review_count }"),
 ]
+SEARCHES = [
+    (query, selection)
+    for query in ("null", '"produto"')
+    for selection in (
+        "total edges { node { id } } facets { tags { name count } vendors { count } }",
+        "edges { node { id tags } }",
+    )
+]
 OF_SHOPPERS = [(table, text) for table, text in [*LISTS, *COUNTS, *LINKED] if "order" not in text]
 TEXTS = [
     ("products", "sku", "products(limit: 1000, filter: {sku: $texts}) { id }"),
@@ -139,6 +147,16 @@ async def test_a_list_of_new_products_looks_texts_up_once(
     texts = [row["text"] for row in rows]
     texts += [f"unknown {unknown}" for unknown in range(number - len(texts))]
     await _check(sample, f"query ($texts: [String!]) {{ {list_field} }}", {"texts": texts}, auth=None)
+
+
+@pytest.mark.parametrize("query, selection", SEARCHES)
+async def test_a_search_of_new_products_by_tags_compares_each_once(
+    sample: SampleStore, query: str, selection: str
+) -> None:
+    document = (
+        f"query ($tags: [String!]) {{ product_search(query: {query}, filter: {{tag: $tags}}) {{ {selection} }} }}"
+    )
+    await _check(sample, document, {"tags": [f"tag{number}" for number in range(100)]}, auth=None)
 
 
 async def _ids(sample: SampleStore, table: str, number: int) -> list[str]:

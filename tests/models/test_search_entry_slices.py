@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.slow(seconds=2)
 
 PRODUCTS = 2_050
-COLUMNS = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words"
+COLUMNS = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, tags, name_words"
 FILL = (
     "insert into categories (public_id, name, id_path) select gen_random_uuid(), 'Mesa', n::text from generate_series(1, 3) n",
     "insert into features (public_id, name, type, filterable) values (gen_random_uuid(), 'Cor', 'S', true)",
@@ -28,6 +28,8 @@ FILL = (
     " select gen_random_uuid(), p.id, v.feature_id, v.id from products p, feature_variants v where p.id % 2 = 0",
     "insert into feature_value_variants (public_id, feature_value_id, variant_id)"
     " select gen_random_uuid(), f.id, f.variant_id from feature_values f where f.product_id % 4 = 0",
+    "insert into product_tags (public_id, product_id, tag)"
+    " select gen_random_uuid(), p.id, 'tag ' || (p.id + n) % 7 from products p, generate_series(1, 3) n where p.id % 2 = 0",
     "insert into combinations (public_id, product_id, hash, on_hand)"
     " select gen_random_uuid(), p.id, '1_' || p.id, p.id % 5 from products p where p.id % 3 = 0",
     "insert into discussion_threads (public_id, object_type, object_id)"
@@ -111,6 +113,9 @@ async def test_many_products_have_the_entries_and_words_of_each(shop: Shop) -> N
     await shop.connection.execute("update search_entries set category_ids = '{}'")
     await shop.calculate("vitrine_update_entry_categories", store, ids)
     assert await shop.entries() == entries
+    await shop.connection.execute("update search_entries set tags = '{}'")
+    await shop.calculate("vitrine_update_entry_tags", store, ids)
+    assert await shop.entries() == entries
     await shop.connection.execute("delete from search_words")
     await shop.calculate("vitrine_add_search_words", store, ids)
     assert len(added := await shop.words()) == len(set(added)) <= len(words)
@@ -125,6 +130,8 @@ async def test_many_products_have_the_entries_and_words_of_each(shop: Shop) -> N
     [
         ("vitrine_update_search_entries", False, 60),
         ("vitrine_update_entry_categories", True, 40),
+        ("vitrine_update_entry_tags", False, 40),
+        ("vitrine_update_entry_tags", True, 40),
         ("vitrine_add_search_words", True, 30),
         ("vitrine_update_entry_columns", False, 30),
     ],
@@ -195,7 +202,9 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(child)
 
 
-@pytest.mark.parametrize("function", ["vitrine_update_search_entries", "vitrine_update_entry_categories"])
+@pytest.mark.parametrize(
+    "function", ["vitrine_update_search_entries", "vitrine_update_entry_categories", "vitrine_update_entry_tags"]
+)
 async def test_the_entries_of_many_products_are_locked_in_the_order_of_their_ids(shop: Shop, function: str) -> None:
     store = await shop.add_store()
     await shop.fill(PRODUCTS)

@@ -277,10 +277,10 @@ export type ProductSearchFilter = {
   is_available?: boolean | null | undefined;
   /** Values of at most 10 filterable features, each once. */
   features?: Array<FeatureChoiceInput> | null | undefined;
+  /** With any of these tags, in upper or lower case. */
+  tag?: Array<string> | null | undefined;
   /** In any of these categories; no choice of a facet. */
   category_id?: Array<string | number> | null | undefined;
-  /** With any of these tags; no choice of a facet. */
-  tag?: Array<string> | null | undefined;
   /** Any of these statuses; no choice of a facet. */
   status?: Array<ProductStatus> | null | undefined;
   /** Created at or after this time; no choice of a facet. */
