@@ -1,4 +1,4 @@
--- Undo 0081_tags_of_entries.
+-- Undo 0082_tags_of_entries.
 DROP TRIGGER search_entries_updated ON product_tags;
 DROP TRIGGER search_entries_deleted ON product_tags;
 DROP TRIGGER search_entries_inserted ON product_tags;
