@@ -21,7 +21,7 @@ from domain.filters import (
 from domain.visibility import VisibleRows, is_shopper, published
 from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
-from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, has_any_id, refers_to
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, has_any_id, refers_to, unindexed
 
 # `OFFSET 0` keeps PostgreSQL from joins, and from indexes of other columns, which read a whole store for each vendor while its statistics
 # are older than an import.
@@ -91,7 +91,7 @@ def _in_thread(expression: str) -> Callable[[object], Condition]:
         condition = matches(value)
         return Condition(
             "EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id"
-            f" AND ({condition.sql}))",
+            f" AND {unindexed(condition.sql)})",
             condition.params,
         )
 
@@ -134,16 +134,19 @@ REVIEWED_OBJECT = (
     " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id)"
 )
 """The expression of the id of the reviewed object; null for the store itself."""
-REVIEWED_VENDOR = (
-    "(SELECT p.vendor_id FROM discussion_threads d JOIN products p ON p.tenant_id = d.tenant_id AND p.id = d.object_id"
-    " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id AND d.object_type = 'P')"
+_REVIEWED_PRODUCT = (
+    "FROM discussion_threads th JOIN products p ON p.tenant_id = th.tenant_id AND p.id = th.object_id"
+    " WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id AND " + unindexed("th.object_type = 'P'")
 )
+REVIEWED_PRODUCT = f"(SELECT p.public_id {_REVIEWED_PRODUCT})"
+"""The expression of the id of the reviewed product."""
+REVIEWED_VENDOR = f"(SELECT p.vendor_id {_REVIEWED_PRODUCT})"
 """The expression of the vendor of the reviewed product."""
 
 # Reviews of orders are visible to their customer and the store only.
 _PUBLIC = (
     "t.status = 'A' AND NOT EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id"
-    " AND th.id = t.thread_id AND th.object_type = 'O')"
+    " AND th.id = t.thread_id AND " + unindexed("th.object_type = 'O'") + ")"
 )
 
 REVIEWS = Entity(
@@ -151,10 +154,7 @@ REVIEWS = Entity(
     visible=VisibleRows(
         admin=("view_products",),
         app="read_products",
-        vendor=(
-            "EXISTS (SELECT 1 FROM discussion_threads th JOIN products p ON p.tenant_id = th.tenant_id AND p.id = th.object_id"
-            " WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id AND th.object_type = 'P' AND p.vendor_id = {company})"
-        ),
+        vendor=f"EXISTS (SELECT 1 {_REVIEWED_PRODUCT} AND p.vendor_id = {{company}})",
         customer=f"({_PUBLIC}) OR t.user_id = {{user}}",
         storefront="storefront:read",
         storefront_rows=_PUBLIC,

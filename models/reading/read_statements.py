@@ -20,7 +20,7 @@ from kernel.codes import ROLE_NAMES
 from kernel.scope import Scope
 from models.quoting import literal
 from models.reading.answer_size import AnswerLimits
-from models.reading.queries import ColumnSql, Condition, Entity, Guard, Link, ToMany, ToOne, statement_limit
+from models.reading.queries import ColumnSql, Condition, Entity, Guard, Link, ToMany, ToOne, statement_limit, unindexed
 from models.reading.response_shapes import (
     ConstantField,
     ObjectField,
@@ -258,7 +258,8 @@ def _rows_sql(
     source, where = f"{entity.table} {alias}", [f"{alias}.tenant_id = $1"]
     # A referenced record is shown even after its deletion (docs/reference/shared.md#deletion).
     if entity.base_condition and not isinstance(link, ToOne):
-        where.append(_replace_alias(entity.base_condition, alias))
+        condition = _replace_alias(entity.base_condition, alias)
+        where.append(condition if link is None else unindexed(condition))
     where += [f"({text})" for text in (visible, *conditions) if text]
     if isinstance(link, ToOne):
         where.append(f"{alias}.id = {keys}")

@@ -389,7 +389,8 @@ class ProductObject:
         ToMany(
             "th.object_id",
             "t.created_at DESC, t.id DESC",
-            through="discussion_threads th JOIN discussion_posts t ON t.tenant_id = th.tenant_id AND t.thread_id = th.id",
+            through="discussion_threads th CROSS JOIN LATERAL (SELECT * FROM discussion_posts d"
+            " WHERE d.tenant_id = th.tenant_id AND d.thread_id = th.id OFFSET 0) t",
             where="th.tenant_id = {tenant} AND th.object_type = 'P'",
         ),
         "The reviews, newest first.",

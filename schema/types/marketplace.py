@@ -7,13 +7,14 @@ from domain.marketplace.read import (
     AVERAGE_RATING,
     REVIEW_COUNT,
     REVIEWED_OBJECT,
+    REVIEWED_PRODUCT,
     REVIEWED_VENDOR,
     REVIEWS,
     VENDORS,
     product_count,
 )
 from kernel.product_fields import SEO_FIELDS
-from models.reading.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne, unindexed
 from schema.enums import (
     CommissionType,
     DiscussionObjectType,
@@ -100,17 +101,13 @@ class ReviewObject:
         "The legacy numeric ID of the reviewed object.",
         internal=True,
     )
-    product_id: ID | None = column(
-        "(SELECT p.public_id FROM discussion_threads th JOIN products p ON p.tenant_id = th.tenant_id AND p.id = th.object_id"
-        " WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id AND th.object_type = 'P')",
-        "The reviewed product.",
-    )
+    product_id: ID | None = column(REVIEWED_PRODUCT, "The reviewed product.")
     product: Product | None = relation(
         ToMany(
             "th.id",
             "t.id",
             through="discussion_threads th JOIN products t ON t.tenant_id = th.tenant_id AND t.id = th.object_id",
-            where="th.tenant_id = {tenant} AND th.object_type = 'P'",
+            where="th.tenant_id = {tenant} AND " + unindexed("th.object_type = 'P'"),
             parent="thread_id",
         ),
         "The reviewed product; null once it was deleted.",

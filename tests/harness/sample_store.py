@@ -67,7 +67,7 @@ class SampleStore(StoreAccess, Requests):
         """Return a visitor with a storefront key that reads the catalogue and fills carts."""
         if "storefront_key" not in self.records:
             with active_scope(self.scope):
-                created = await create_storefront_key(self.scope, {"name": "loja"})
+                created = await create_storefront_key(self.scope, {"name": "loja", "per_address": 0})
             self.records["storefront_key"] = created.key
         return Client(self.http, self.store, {"X-API-Key": self.records["storefront_key"]}, self.ip)
 

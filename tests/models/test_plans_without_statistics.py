@@ -6,7 +6,8 @@ PostgreSQL plans for the statistics of the last ANALYZE, by default minutes old.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -14,14 +15,16 @@ from uuid import UUID
 import asyncpg
 import pytest
 from aiohttp import web
+from graphql import GraphQLEnumType, GraphQLObjectType, get_named_type, is_leaf_type, is_required_argument
 
 from kernel.settings import Settings
 from kernel.text import MAX_FILTER_VALUES
 from models.connection import database as db
 from models.connection.binding import Plans
+from resolvers import root
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import connected_to_new_database
-from tests.harness.http import HttpClient, ServeApplication
+from tests.harness.http import HttpClient, Response, ServeApplication
 from tests.harness.sample_store import SampleStore, filled_store
 from tests.harness.store_sizes import ORDERS, PRODUCTS, USERS, analyze, fill_like_olist
 
@@ -118,6 +121,44 @@ TEXTS = [
 ]
 
 
+@cache
+def _pages() -> dict[str, list[str]]:
+    """Return selections of each list of the schema: each relation, each sort order, each filter of a closed list by one of its values."""
+    schema = root.public_schema()
+    assert schema.query_type is not None
+    pages = {}
+    for name, field in schema.query_type.fields.items():
+        if name.endswith("_page") and not any(map(is_required_argument, field.args.values())):
+            item = get_named_type(get_named_type(field.type).fields["items"].type)
+            related = [
+                f"{name}(per_page: 100) {{ items {{ {relation}{_selection(related.type)} }} }}"
+                for relation, related in item.fields.items()
+                if not any(map(is_required_argument, related.args.values()))
+            ]
+            sorts = getattr(get_named_type(field.args["sort"].type), "values", ()) if "sort" in field.args else ()
+            filters = get_named_type(field.args["filter"].type).fields.items() if "filter" in field.args else ()
+            arguments = [f"sort: {sort}" for sort in sorts]
+            for condition, wanted in filters:
+                if isinstance(choice := get_named_type(wanted.type), GraphQLEnumType):
+                    arguments += [f"filter: {{ {condition}: {value} }}" for value in choice.values]
+            pages[name] = related + [f"{name}(per_page: 20, {argument}) {{ items {{ id }} }}" for argument in arguments]
+    return pages
+
+
+def _selection(type_: Any) -> str:
+    named = get_named_type(type_)
+    if is_leaf_type(named):
+        return ""
+    if not isinstance(named, GraphQLObjectType):
+        return " { __typename }"
+    if "edges" in named.fields:
+        return f" {{ edges {{ node{_selection(get_named_type(named.fields['edges'].type).fields['node'].type)} }} }}"
+    leaves = [
+        name for name, field in named.fields.items() if is_leaf_type(get_named_type(field.type)) and not field.args
+    ]
+    return f" {{ {leaves[0] if leaves else '__typename'} }}"
+
+
 @pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one id", "as many ids as a filter takes"])
 @pytest.mark.parametrize("table, list_field", [*LISTS, *COUNTS, *LINKED])
 async def test_a_list_of_new_records_looks_ids_up_once(
@@ -134,6 +175,20 @@ async def test_a_list_of_new_products_looks_ids_up_once_for_shoppers(
 ) -> None:
     document = f"query ($ids: [ID!]) {{ {list_field} }}"
     await _check(sample, document, {"ids": await _ids(sample, table, number)}, auth=None)
+
+
+@pytest.mark.parametrize("auth", ["bearer", None], ids=["administrator", "shopper"])
+@pytest.mark.parametrize("page", sorted(_pages()))
+async def test_a_page_of_new_records_looks_related_ones_up_by_their_keys(
+    sample: SampleStore, page: str, auth: str | None
+) -> None:
+    statements: dict[str, tuple[str, Sequence[Any], Plans]] = {}
+    for list_field in _pages()[page]:
+        response = await _send(sample, f"{{ {list_field} }}", {}, auth)
+        codes = {error["extensions"]["code"] for error in response.body.get("errors", ())}
+        assert codes <= {"FORBIDDEN"}, (list_field, response.raw)
+        statements |= {sql: (sql, arguments, plans) for sql, arguments, plans in _captured}
+    await _check_statements(sample, statements.values())
 
 
 @pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one text", "as many texts as a filter takes"])
@@ -168,14 +223,22 @@ async def _ids(sample: SampleStore, table: str, number: int) -> list[str]:
 
 async def _check(sample: SampleStore, document: str, variables: Mapping[str, Any], auth: str | None) -> None:
     """Send a document as an administrator or with a storefront key, and check what its statements read."""
-    _captured.clear()
-    body = {"query": document, "variables": variables}
-    client = sample if auth else await sample.shopper()
-    response = await client.post("/graphql", body, **({"auth": auth} if auth else {}))
+    response = await _send(sample, document, variables, auth)
     assert "errors" not in response.body, response.raw
-    statements = list(_captured)
-    assert statements
-    for sql, arguments, plans in statements:
+    assert _captured
+    await _check_statements(sample, _captured)
+
+
+async def _send(sample: SampleStore, document: str, variables: Mapping[str, Any], auth: str | None) -> Response:
+    _captured.clear()
+    client = sample if auth else await sample.shopper()
+    return await client.post(
+        "/graphql", {"query": document, "variables": variables}, **({"auth": auth} if auth else {})
+    )
+
+
+async def _check_statements(sample: SampleStore, statements: Iterable[tuple[str, Sequence[Any], Plans]]) -> None:
+    for sql, arguments, plans in list(statements):
         # The first executions are planned for their values, later ones for any.
         for mode in (Plans.FOR_VALUES, Plans.REUSED) if plans is Plans.AUTOMATIC else (plans,):
             plan = await _executed_plan(sample, mode, sql, arguments)
