@@ -231,9 +231,24 @@ def killed_at(databases: Databases, public_id: UUID, at: str) -> None:
         os._exit(1)
 
 
+# Rows count as written since the move if a transaction wrote them that wasn't older than all open ones, those of other tests among them.
+WAS_ALONE = """
+select max(p.xmin::text::bigint) < (select (move->>'since')::bigint from tenants where id = $1) from products p where p.tenant_id = $1
+"""
+
+
+async def move_alone(databases: Databases, sample: SampleStore) -> None:
+    for _ in range(20):
+        await move(databases, sample)
+        if await written(databases.there, sample.store.public_id, WAS_ALONE):
+            return
+        await move(databases, sample, undo=True)
+    pytest.fail("another transaction of the database server was open during each move")
+
+
 async def test_a_move_is_undone_with_what_was_written_there(sample: SampleStore, databases: Databases):
     public_id = sample.store.public_id
-    await move(databases, sample)
+    await move_alone(databases, sample)
     await written(databases.there, public_id, PRODUCT, "la")
     await written(
         databases.there, public_id, "update products set price_cents = 77 where tenant_id = $1 and slug = 'la'"
