@@ -20,6 +20,7 @@ import asyncpg
 import pytest
 
 from auth.configuration import configure
+from auth.signing_keys import process_key_ring
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store
 from models.connection import database as models_database
@@ -143,7 +144,8 @@ async def connected_to_new_database(
 ) -> AsyncIterator[str]:
     """Connect this process with a migrated database of the caller's own; yield its URL.
 
-    The caches of this process know the stores of other databases by their ids: `first_store` is above them.
+    The caches of this process know the stores of other databases by their ids: `first_store` is above them. Each database has its own
+    signing keys.
     """
     async with new_database(postgres, TEMPLATE) as name:
         url = postgres.url(name)
@@ -154,9 +156,11 @@ async def connected_to_new_database(
             monkeypatch.setattr(models_database, "_database", None)
             monkeypatch.setattr("tortoise.context._global_context", None)
             await models_database.connect(replace(settings, url=url, pooler_url=None))
+            process_key_ring().clear()
             try:
                 yield url
             finally:
+                process_key_ring().clear()
                 await models_database.close()
 
 
