@@ -13,6 +13,7 @@ from kernel.garbage_collection import collect_rarely_at_start
 from server.commands import (
     apps,
     backup,
+    cells,
     customers,
     database,
     demo,
@@ -84,6 +85,7 @@ def parser() -> argparse.ArgumentParser:
         documents,
         records,
         keys,
+        cells,
         schema,
         openapi,
         doctor,

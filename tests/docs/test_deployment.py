@@ -69,11 +69,12 @@ def test_systemd_accepts_the_units(tmp_path: Path):
 
 def test_units_run_commands_without_privileges_and_wait_long_enough():
     assert [unit.name for unit in UNITS] == [
+        "vitrine-cells.service",
         "vitrine-migrate.service",
         "vitrine-web.service",
         "vitrine-worker@.service",
     ]
-    needed = {"serve": Settings().drain_time + FINISH_SECONDS, "worker": STOP_SECONDS, "migrate": 0}
+    needed = {"serve": Settings().drain_time + FINISH_SECONDS, "worker": STOP_SECONDS, "migrate": 0, "cells": 0}
     for unit in UNITS:
         values = {name: each[-1] for name, each in directives_of(unit.name).items()}
         program, *command = shlex.split(values["ExecStart"])

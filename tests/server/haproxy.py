@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,8 +14,8 @@ needs_haproxy = pytest.mark.skipif(PROGRAM is None, reason="haproxy is not insta
 
 
 @asynccontextmanager
-async def running_haproxy(folder: Path, servers: Sequence[int]) -> AsyncIterator[HAProxy]:
-    """Yield an HAProxy that distributes requests among the ports."""
+async def running_haproxy(folder: Path, servers: Sequence[int] | Mapping[str, Sequence[int]]) -> AsyncIterator[HAProxy]:
+    """Yield an HAProxy that distributes requests among the ports, of one deployment or several cells."""
     haproxy = HAProxy(folder, servers)
     await haproxy.start()
     try:

@@ -1,4 +1,4 @@
-"""Start, reload and kill an HAProxy with the configuration of docs/deploy.md (deploy/haproxy.cfg)."""
+"""Start, reload and kill an HAProxy with a configuration of the documentation: deploy/haproxy.cfg, or deploy/cells/haproxy.cfg."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 from asyncio.subprocess import Process
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -18,40 +18,50 @@ from bench.servers import ROOT, stable_port
 
 PROGRAM = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 CONFIGURATION = ROOT / "deploy" / "haproxy.cfg"
+CELLS = ROOT / "deploy" / "cells" / "haproxy.cfg"
+_MAP = "/var/lib/vitrine-cells/cells.map"
 _START_SECONDS = 20.0
 _RELOAD_SECONDS = 1.0
 
 
-def configuration(port: int, servers: Sequence[int], socket: Path) -> str:
-    """Return the configuration of the documentation with these addresses."""
-    lines = []
-    for line in CONFIGURATION.read_text(encoding="utf-8").splitlines():
+def configuration(port: int, backends: Mapping[str, Sequence[int]], folder: Path) -> str:
+    """Return the configuration of the documentation with the addresses of the backends; that of cells unless there is one, `web`."""
+    lines: list[str] = []
+    servers: Sequence[int] = ()
+    file = CONFIGURATION if [*backends] == ["web"] else CELLS
+    for line in file.read_text(encoding="utf-8").splitlines():
         words = line.split()
-        if words[:1] == ["bind"]:
+        if words[:1] == ["backend"]:
+            servers = backends.get(words[1], ())
+            lines.append(line)
+        elif words[:1] == ["bind"]:
             lines.append(f"    bind 127.0.0.1:{port}")
         elif words[:2] == ["stats", "socket"]:
-            lines.append(line.replace(words[2], str(socket)).replace("mode 660 ", ""))
+            lines.append(line.replace(words[2], str(folder / "haproxy.sock")).replace("mode 660 ", ""))
         elif words[:1] == ["server"]:
             lines += [f"    server web{number} 127.0.0.1:{each}" for number, each in enumerate(servers, 1)]
             servers = ()
         elif words[:2] == ["log", "/dev/log"]:
             lines.append("    log stdout format raw local0")
         elif words[:1] not in (["user"], ["group"], ["maxconn"]):  # what needs root
-            lines.append(line)
+            lines.append(line.replace(_MAP, str(folder / "cells.map")))
     return "\n".join(lines) + "\n"
 
 
 class HAProxy:
-    """An HAProxy that distributes requests among the ports; its address stays the same across restarts."""
+    """An HAProxy that distributes requests among the ports, of one deployment or several cells; its address stays across restarts."""
 
-    def __init__(self, folder: Path, servers: Sequence[int], port: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, servers: Sequence[int] | Mapping[str, Sequence[int]], port: int | None = None
+    ) -> None:
         port = port or stable_port()
         self.address = f"http://127.0.0.1:{port}"
         self.port = port
-        self._count = len(servers)
-        self._socket = folder / "haproxy.sock"
+        backends = servers if isinstance(servers, Mapping) else {"web": servers}
+        self._count = sum(len(ports) for ports in backends.values())
+        self.socket = folder / "haproxy.sock"
         self._file = folder / "haproxy.cfg"
-        self._file.write_text(configuration(port, servers, self._socket), encoding="utf-8")
+        self._file.write_text(configuration(port, backends, folder), encoding="utf-8")
         self._process: Process | None = None
         self.log = folder / "haproxy.log"
 
@@ -102,7 +112,7 @@ class HAProxy:
     async def count_up(self) -> int:
         """Return how many servers get requests."""
         try:
-            reader, writer = await asyncio.open_unix_connection(str(self._socket))
+            reader, writer = await asyncio.open_unix_connection(str(self.socket))
             writer.write(b"show stat\n")
             lines = (await reader.read()).decode().removeprefix("# ").splitlines()
             writer.close()

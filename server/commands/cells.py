@@ -1,0 +1,85 @@
+"""`vitrine cells`: which cell serves which store, as a map for HAProxy (docs/scaling.md#cells)."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from server.commands.errors import CommandError
+from server.commands.output import add_json_option, print_json, print_line
+
+if TYPE_CHECKING:
+    from server.operations.cells import Cell
+
+_FILE = "VITRINE_CELLS_FILE"
+"""The variable for `--cells`."""
+
+
+def add(commands: Any) -> None:
+    """Declare the commands."""
+    cells = commands.add_parser("cells", help="choose among several databases with stores").add_subparsers(
+        title="commands", metavar="COMMAND", required=True
+    )
+    mapping = cells.add_parser(
+        "map",
+        help="write which cell serves which store, as a map for HAProxy",
+        description="Ask each cell which stores it serves, and write a map of their ids and hosts. A cell that can't be read keeps its"
+        " lines.",
+    )
+    mapping.add_argument("--to", metavar="PATH", type=Path, required=True, help="the map file")
+    mapping.add_argument(
+        "--socket", metavar="PATH", type=Path, help="HAProxy's admin socket: its map is changed without a reload"
+    )
+    mapping.add_argument("--follow", action="store_true", help="go on, and change the map when a store changes")
+    for parser, command in ((mapping, _map),):
+        parser.add_argument(
+            "--cells",
+            metavar="FILE",
+            type=Path,
+            default=os.environ.get(_FILE),
+            help=f"a line for each cell: its name and the URL of its database; by default {_FILE}",
+        )
+        add_json_option(parser, command)
+
+
+def _read_cells(args: argparse.Namespace) -> tuple[Cell, ...]:
+    from server.operations.cells import read_cells
+
+    if not args.cells:
+        raise CommandError(f"the file of the cells is missing: set {_FILE}, or use --cells")
+    return read_cells(Path(args.cells))
+
+
+async def _map(args: argparse.Namespace) -> None:
+    from kernel import logging
+    from server.commands.context import quiet_logging, read_settings
+    from server.operations.cell_map import CellMap
+
+    settings = read_settings()
+    cell_map = CellMap(_read_cells(args), args.to, args.socket)
+    if args.follow:
+        logging.configure(development=not settings.is_production)
+        with suppress(asyncio.CancelledError):  # SIGTERM
+            await cell_map.follow()
+        return
+    quiet_logging(settings)
+    change = await cell_map.update()
+    counts = Counter(change.lines.values())
+    if args.json:
+        print_json(
+            {"cells": counts, "written": change.written, "sent": change.sent, "unreadable": list(change.unreadable)}
+        )
+    else:
+        print_line(
+            f"{len(change.lines)} lines, {change.written} written to {args.to}, {change.sent} sent; "
+            + ", ".join(f"{name}: {count}" for name, count in sorted(counts.items()))
+        )
+    if change.unreadable:
+        raise CommandError(
+            f"{', '.join(change.unreadable)} can't be read: what the map had is kept, so it may lack stores"
+        )
