@@ -165,9 +165,17 @@ def _words_in(value: str) -> Condition:
     return Condition(f"vitrine_words(concat_ws(' ', {columns})) LIKE ALL ({{}}::text[])", (_like_words(text),))
 
 
-_MEMBERSHIP = "variation_group_products m WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id"
+_OF_PRODUCT = "WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id"
+_MEMBERSHIP = f"variation_group_products m {_OF_PRODUCT}"
 PARENT_NUMBER = f"coalesce((SELECT nullif({DEFAULT_SQL.format('m')}, t.id) FROM {_MEMBERSHIP}), 0)"
 """The product that this one is shown as a variation of, or 0."""
+GROUP_NUMBER = f"coalesce((SELECT m.group_id FROM {_MEMBERSHIP}), 0)"
+_WITH_GROUP = "variation_group_products m JOIN {} g ON g.tenant_id = m.tenant_id AND g.{} = m.group_id"
+_CODES = f"{_WITH_GROUP.format('variation_groups', 'id')} {_OF_PRODUCT}"
+GROUP_CODE = f"coalesce((SELECT g.code FROM {_CODES}), '')"
+_DIFFERENCES = f"{_WITH_GROUP.format('variation_group_features', 'group_id')} {_OF_PRODUCT}"
+GROUP_FEATURES = f"ARRAY(SELECT g.feature_id FROM {_DIFFERENCES} ORDER BY g.position)"
+HAS_OPTIONS = "EXISTS (SELECT FROM product_options l WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id)"
 
 
 def _has_product_type(value: Any) -> Condition:

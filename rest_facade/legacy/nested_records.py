@@ -207,7 +207,8 @@ def _row_finder(
     render = record_renderer(resource.fields, prepare=resource.prepare)
 
     async def find(request: web.Request, scope: Scope) -> Record:
-        parent = (await execute(scope, operation, {"id": request.match_info["id"]}))["parent"]
+        variables = {"id": request.match_info["id"], **permission_variables(resource, scope)}
+        parent = (await execute(scope, operation, variables))["parent"]
         if parent is None:
             raise NotFound(owner.display_name)
         reference = request.match_info[variable]

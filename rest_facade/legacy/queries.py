@@ -110,16 +110,19 @@ def query_parser(resource: Resource) -> ParseQuery:
     replaced = {name for group in of_cscart for name in group.parameters}
     cscart = {name: spec for name, spec in cscart.items() if name not in replaced}
     cscart_groups = [*contract_groups, *of_cscart]
+    cscart_sorts = {**resource.sorts, **resource.cscart_sorts}
     known = {*_RESERVED, *(name for group in contract_groups for name in group.parameters)}
 
     def parse(raw: str, scope: Scope) -> ListQuery:
         parameters = parse_query(raw)
-        page_size, filters, groups = (
-            (_cscart_page_size, cscart, cscart_groups) if is_cscart(scope) else (_page_size, contract, contract_groups)
+        page_size, filters, groups, sorts = (
+            (_cscart_page_size, cscart, cscart_groups, cscart_sorts)
+            if is_cscart(scope)
+            else (_page_size, contract, contract_groups, resource.sorts)
         )
         size = page_size(parameters)
         page = 1 if size == ALL_RECORDS else page_number(parameters)
-        query = ListQuery(page, size, *_sort(resource, parameters))
+        query = ListQuery(page, size, *_sort(resource, sorts, parameters))
         if _texts("sort_by", parameters.get("sort_by", "")) not in ([], [query.order.get("sort_by")]):
             query.ignored.append("sort_by")
         for name, value in parameters.items():
@@ -212,17 +215,19 @@ def natural_number(value: Any) -> int:
     return int(digits or 0) if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
-def _sort(resource: Resource, parameters: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
+def _sort(
+    resource: Resource, sorts: Mapping[str, str], parameters: Mapping[str, Any]
+) -> tuple[str | None, dict[str, str]]:
     """Return the GraphQL sort and its echo in `params`; an unknown `sort_by` falls back to the default."""
     by, order = parameters.get("sort_by"), parameters.get("sort_order")
     requested = order.lower() if isinstance(order, str) and order.lower() in _ORDERS else None
-    if isinstance(by, str) and by in resource.sorts:
+    if isinstance(by, str) and by in sorts:
         name, direction = by, requested or resource.default_order
     else:
         name, direction = resource.default_sort[0], requested or resource.default_sort[1]
     if not name:
         return None, {}
-    return f"{resource.sorts[name]}_{direction.upper()}", {"sort_by": name, "sort_order": direction}
+    return f"{sorts[name]}_{direction.upper()}", {"sort_by": name, "sort_order": direction}
 
 
 # --- Filters -----------------------------------------------------------------------------------------------------------------

@@ -69,10 +69,12 @@ def dialect_renderer(resource: Resource, *, single: bool = False) -> DialectRend
     """Build the conversions of a resource's records in both dialects: those of lists, or the `single` ones."""
     fields, complete = (resource.single_fields, resource.complete) if single else (resource.fields, None)
     contract = record_renderer(
-        fields, prepare=resource.prepare, complete=complete if single else _without_single_fields(fields)
+        _in_contract(fields), prepare=resource.prepare, complete=complete if single else _without_single_fields(fields)
     )
     complete_cscart = _complete_in_cscart(fields, (resource.cscart_complete or complete) if single else None)
-    if complete_cscart is complete and not any(field.cscart_type or field.contract_single for field in fields):
+    if complete_cscart is complete and not any(
+        field.cscart_type or field.contract_single or field.permission == IN_CSCART for field in fields
+    ):
         return DialectRenderer(contract, contract)
     cscart = record_renderer(in_cscart_dialect(fields), prepare=resource.prepare, complete=complete_cscart)
     return DialectRenderer(contract, cscart)

@@ -217,10 +217,10 @@ class Resource:
     body's changes from the current record.
 
     Lists: `filters` besides the fields' (in CS-Cart's dialect also `cscart_filters`, in place of those of the same names), `sorts`
-    (name → GraphQL sort), `default_sort` (default: the first, ascending), and `default_order` of a sort requested without one.
-    `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
-    have no envelope in CS-Cart's dialect. `always_has_search` adds an empty `search` to unfiltered lists. `fallback_key` keys a row
-    whose `key` is taken by an earlier row of the page.
+    (name → GraphQL sort; there also `cscart_sorts`), `default_sort` (default: the first, ascending), and `default_order` of a sort
+    requested without one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones have no envelope in
+    CS-Cart's dialect. `always_has_search` adds an empty `search` to unfiltered lists. `fallback_key` keys a row whose `key` is taken by an
+    earlier row of the page.
 
     `texts` are the fields that CS-Cart has in each language: an update in another language than the store's first leaves them.
 
@@ -261,6 +261,7 @@ class Resource:
     filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     cscart_filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
+    cscart_sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "")
     default_order: str = "asc"
     always_keyed: bool = False

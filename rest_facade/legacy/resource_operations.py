@@ -96,7 +96,7 @@ def _definition(schema: GraphQLSchema, label: str, name: str, fields: RootFields
         for argument, definition in arguments.items():
             # The input of an action without a body is empty.
             variables[argument] = f"{definition.type}{' = {}' if argument == 'input' else ''}"
-        variables |= dict.fromkeys(_PERMISSION.findall(selection), "Boolean!")
+        variables |= dict.fromkeys(_PERMISSION.findall(selection), "Boolean! = false")
         values = ", ".join(f"{argument}: ${argument}" for argument in arguments)
         selections.append(f"{key}: {root}({values}) {selection}")
     declared = ", ".join(f"${variable}: {type_}" for variable, type_ in variables.items())

@@ -21,6 +21,10 @@ from domain.catalog.read import (
     FEATURE_VALUES,
     FEATURE_VARIANTS,
     FEATURES,
+    GROUP_CODE,
+    GROUP_FEATURES,
+    GROUP_NUMBER,
+    HAS_OPTIONS,
     PARENT_NUMBER,
     PRODUCT_IMAGES,
     PRODUCTS,
@@ -366,22 +370,18 @@ class ProductObject:
         single=True,
     )
     variation_group_number: BigInt = computed(
-        "coalesce((SELECT m.group_id FROM variation_group_products m WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id), 0)",
-        "The legacy numeric ID of the variation group, or 0.",
-        internal=True,
+        GROUP_NUMBER, "The legacy numeric ID of the variation group, or 0.", internal=True
     )
-    variation_group_code: str = computed(
-        "coalesce((SELECT v.code FROM variation_group_products m JOIN variation_groups v"
-        " ON v.tenant_id = m.tenant_id AND v.id = m.group_id"
-        " WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id), '')",
-        "The code of the variation group.",
-        internal=True,
+    variation_group_code: str = computed(GROUP_CODE, "The code of the variation group.", internal=True)
+    variation_feature_numbers: list[BigInt] = computed(
+        GROUP_FEATURES, "The legacy numeric IDs of the features in which products of its group differ.", internal=True
     )
     variation_parent_number: BigInt = computed(
         PARENT_NUMBER,
         "The legacy numeric ID of the product that this one is shown as a variation of, or 0.",
         internal=True,
     )
+    has_options: bool = computed(HAS_OPTIONS, "Whether customers choose options.", internal=True)
     features: list[FeatureValueObject] = relation(
         ToMany("t.product_id", "t.feature_id, t.id"), "The product's feature values."
     )

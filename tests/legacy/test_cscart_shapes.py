@@ -181,3 +181,75 @@ async def test_the_version_is_that_of_cscart(cscart: SampleStore, sample: Sample
         assert (answer.status, brand, version, edition) == (200, "Multi-Vendor", CSCART_VERSION, "MULTIVENDOR"), path
     assert (await sample.get("/api/version")).body == {"status": 404, "message": "Route not found"}
     assert (await cscart.anonymous.get("/api/version")).status == 401
+
+
+# --- What typed programs read ------------------------------------------------------------------------------------------------------
+
+TYPED_MEMBERS = {
+    "product_type": "P",
+    "has_options": True,
+    "variation_features": [],
+    "exceptions_type": "F",
+    "options_type": "P",
+    "details_layout": "",
+    **dict.fromkeys(("length", "width", "height", "return_period", "age_limit"), "0"),
+    **dict.fromkeys(("edp_shipping", "is_returnable", "is_pbp", "is_op", "is_oper", "age_verification"), "N"),
+    "localization": "",
+}
+"""The members of a product that programs in Rust and Dart read, which fail without one; values are those of a product with options."""
+
+
+@pytest.mark.parametrize(
+    "path", ["products", "products?items_per_page=0", "products/{mug}", "categories/{home}/products"]
+)
+async def test_products_have_the_members_that_typed_programs_read(
+    path: str, cscart: SampleStore, sample: SampleStore
+) -> None:
+    for store, expected in ((cscart, TYPED_MEMBERS), (sample, {})):
+        body = (await store.get(f"/api/{path.format(mug=store.mug, home=store.home)}")).body
+        rows = body.get("products", [body])
+        records = list(rows.values()) if isinstance(rows, dict) else rows
+        record = next(record for record in records if record["product_id"] == str(store.mug))
+        assert {name: record[name] for name in TYPED_MEMBERS if name in record} == expected
+
+
+async def test_only_products_with_options_say_so(cscart: SampleStore) -> None:
+    number = (await created(cscart, "products", {"product": "Bule", "price": "10"}))["product_id"]
+    assert (await cscart.get(f"/api/products/{number}")).body["has_options"] is False
+    await created(cscart, "options", {"option_name": "Cor", "product_id": number, "variants": ["Azul"]})
+    assert (await cscart.get(f"/api/products/{number}")).body["has_options"] is True
+
+
+async def test_features_have_their_internal_name_prefix_suffix_and_group(
+    cscart: SampleStore, sample: SampleStore
+) -> None:
+    added = {"internal_name": "Altura", "prefix": "ca.", "suffix": "cm", "value_int": "12"}
+    for store, expected in ((cscart, added), (sample, {})):
+        group = (await created(store, "features", {"description": "Medidas", "feature_type": "G"}))["feature_id"]
+        body = {"description": "Altura", "feature_type": "O", "prefix": "ca.", "suffix": "cm", "parent_id": group}
+        number = (await created(store, "features", body))["feature_id"]
+        product = (
+            await created(
+                store, "products", {"product": "Bule", "price": "10", "product_features": {str(number): "12"}}
+            )
+        )["product_id"]
+        value = (await store.get(f"/api/products/{product}")).body["product_features"][str(number)]
+        names = (*added, "parent_id")
+        assert {name: value[name] for name in names if name in value} == expected | (
+            {"parent_id": str(group)} if expected else {}
+        )
+        feature = (await store.get(f"/api/features/{number}")).body
+        assert feature.get("internal_name") == expected.get("internal_name")
+
+
+async def test_products_are_sorted_by_popularity(cscart: SampleStore, sample: SampleStore) -> None:
+    for store in (cscart, sample):
+        await store.execute("update products set sales_rank = case when id = $1 then 7 else 0 end", store.plate.number)
+        for name in ("popularity", "bestsellers", "sales_amount"):
+            answer = await store.get(f"/api/products?sort_by={name}&sort_order=desc")
+            if store is sample:
+                assert answer.headers["X-Ignored-Parameters"] == "sort_by", name
+                continue
+            assert "X-Ignored-Parameters" not in answer.headers, name
+            assert answer.body["params"]["sort_by"] == name
+            assert answer.body["products"][0]["product_id"] == str(store.plate), name

@@ -284,6 +284,23 @@ async def test_filters(sample, query, expected):
     assert list(answer.body["options"]) == [row["option_id"] for row in answer.body["options"].values()]
 
 
+@pytest.mark.parametrize(
+    "query, expected",
+    [
+        ("product_id={mug}", ["Tamanho", "Estampa", "Gravação"]),
+        ("product_id={plate}", []),
+        ("product_id[]={plate}&product_id[]={mug}", ["Tamanho", "Estampa", "Gravação"]),
+        ("product_id=0", ["Estampa"]),
+        ("product_id=x", []),
+    ],
+)
+async def test_in_the_cscart_dialect_the_options_of_a_product_are_those_that_it_offers(new_sample, query, expected):
+    sample = await new_sample(combination=True, legacy_lists="cscart")
+    answer = await sample.get("/api/options?" + query.format(mug=sample.mug, plate=sample.plate))
+    assert [row["option_name"] for row in answer.body.values()] == expected
+    assert "X-Ignored-Parameters" not in answer.headers
+
+
 async def test_a_list_is_keyed_by_id_and_bare_in_the_cscart_form(sample, new_sample):
     answer = await sample.get("/api/options?items_per_page=2")
     assert list(answer.body) == ["options", "params"]

@@ -286,3 +286,24 @@ async def test_graphql_names_the_reason_for_which_a_feature_stays(shirts: Shirts
     query = f'mutation {{ feature_delete(id: "{ids["Color"]}") {{ id }} }}'
     answer = await shirts.sample.post("/graphql", {"query": query}, auth="bearer")
     assert answer.body["errors"][0]["extensions"]["details"] == {"reason": "feature_in_use"}
+
+
+async def test_products_of_a_group_show_in_which_features_they_differ(shirts: Shirts) -> None:
+    group = (await grouped(shirts))["group"]["id"]
+    for path in (
+        f"{GROUPS}/{group}/{VARIATIONS}",
+        f"{GROUPS}/{group}/{VARIATIONS}?items_per_page=0",
+        VARIATIONS,
+        "products",
+    ):
+        rows = {row["product_id"]: row for row in (await shirts.call("GET", path))["products"]}
+        kinds = [rows[str(number)]["product_type"] for number in shirts.products]
+        assert kinds == ["P", "V", "P", "V"], path
+        features = rows[str(shirts.products[3])]["variation_features"]
+        assert {number: feature["variant"] for number, feature in features.items()} == {
+            str(shirts.color): "Blue",
+            str(shirts.size): "L",
+        }, path
+    single = await shirts.call("GET", f"{GROUPS}/{group}/{VARIATIONS}/{shirts.products[1]}")
+    assert single["variation_features"][str(shirts.size)]["internal_name"] == "Size"
+    assert single["product_features"] == single["variation_features"]

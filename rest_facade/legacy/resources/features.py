@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,12 +20,14 @@ from kernel.json_schema import (
     one_of,
     optional_members,
 )
+from kernel.record_conversion import RecordConversion
 from kernel.scope import Scope
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
-from rest_facade.legacy.reshape import record_renderer
+from rest_facade.legacy.reshape import is_cscart, record_renderer
 from rest_facade.legacy.resource import (
+    IN_CSCART,
     SEARCH,
     STORE_OWNED,
     CombinedFilter,
@@ -72,13 +74,30 @@ _FIELDS = (
     RecordField("variant", replace(types.TEXT, schema=STRING), filter_name="variant"),
     RecordField("variants", types.added(map_of(selected_record("FeatureVariant", _VARIANT)))),
 )
+_VALUE_INT = RecordField(
+    "value_int",
+    replace(types.BIGINT, render=lambda number: "" if number is None else str(number), schema=EMPTY_OR_NUMBER),
+    filter_name="value_int",
+)
+# What CS-Cart's records show besides.
+_CSCART_FIELDS = (
+    *(
+        RecordField(name, replace(types.TEXT, schema=STRING), permission=IN_CSCART)
+        for name in ("internal_name", "prefix", "suffix")
+    ),
+    RecordField("parent_id", replace(types.BIGINT, schema=STRING), permission=IN_CSCART),
+)
 _render_feature = record_renderer(_FIELDS, prepare=_flatten)
+_render_feature_in_cscart = record_renderer((*_FIELDS, _VALUE_INT, *_CSCART_FIELDS), prepare=_flatten)
 
 
-def render_features(values: list[Record]) -> Record:
-    """Render a product's features by id; those hidden from the caller are omitted."""
-    rows = (_render_feature(value) for value in values if value["feature"] is not None)
-    return {row["feature_id"]: row for row in rows}
+def _renderer(render: RecordConversion) -> Callable[[list[Record]], Record]:
+    def render_features(values: list[Record]) -> Record:
+        """Render a product's features by id; those hidden from the caller are omitted."""
+        rows = (render(value) for value in values if value["feature"] is not None)
+        return {row["feature_id"]: row for row in rows}
+
+    return render_features
 
 
 def parse_features(value: Any, label: str) -> list[dict[str, Any]]:
@@ -154,27 +173,27 @@ VARIANTS_OF_FEATURES = types.ValueType(
     parse=parse_features, body_schema=described(map_of(one_of(STRING, INTEGER)), "Variant id by feature id.")
 )
 FEATURES_OF_PRODUCT = types.rendered_by(
-    render_features,
+    _renderer(_render_feature),
     parse_features,
-    schema=described(map_of(selected_record("ProductFeature", _FIELDS)), "By `feature_id`."),
+    schema=described(
+        map_of(
+            selected_record("ProductFeature", (*_FIELDS, replace(_VALUE_INT, permission=IN_CSCART), *_CSCART_FIELDS))
+        ),
+        "By `feature_id`.",
+    ),
     body_schema=one_of(
         map_of(one_of(FEATURE_VALUE_INPUT, STRING, NUMBER, BOOLEAN, NULL, array(one_of(STRING, INTEGER)))),
         array(FEATURE_VALUE_INPUT),
     ),
 )
 
+CSCART_FEATURES_OF_PRODUCT = types.rendered_by(_renderer(_render_feature_in_cscart), schema=FEATURES_OF_PRODUCT.schema)
 PRODUCT_FEATURES = Resource(
     path="features",
     privilege_area="products",
     actions=(),
-    fields=(
-        *_FIELDS,
-        RecordField(
-            "value_int",
-            replace(types.BIGINT, render=lambda number: "" if number is None else str(number), schema=EMPTY_OR_NUMBER),
-            filter_name="value_int",
-        ),
-    ),
+    fields=(*_FIELDS, _VALUE_INT, *_CSCART_FIELDS),
+    permissions={IN_CSCART: is_cscart},
     prepare=_flatten,
 )
 
@@ -248,6 +267,7 @@ FEATURES = Resource(
     fields=(
         id_field("feature_id"),
         RecordField("description", types.TEXT, "name", "name"),
+        RecordField("internal_name", types.TEXT, source="name", permission=IN_CSCART),
         RecordField("feature_type", types.code(FEATURE_TYPES), "type", "type"),
         RecordField("parent_id", types.ID, "group_id", "group_id", source="parent_number"),
         RecordField("group_id", types.ID, "group_id", "group_id", source="parent_number"),
@@ -282,6 +302,7 @@ FEATURES = Resource(
         ),
         STORE_OWNED,
     ),
+    permissions={IN_CSCART: is_cscart},
     required=("description",),
     message_terms={
         "group": "group_id",

@@ -18,12 +18,14 @@ from kernel.json_schema import (
     one_of,
     optional_members,
 )
+from kernel.scope import Scope
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import is_cscart, record_renderer
 from rest_facade.legacy.resource import (
     IN_CSCART,
     SEARCH,
+    CombinedFilter,
     Record,
     RecordField,
     Resource,
@@ -232,6 +234,14 @@ def _with_new_variants(changes: Record, record: Record) -> Record:
     return {**changes, "variants": entries}
 
 
+def _parse_product(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
+    """Parse `product_id` as CS-Cart does: options that any of the products offers, shared ones too; 0 means those that are shared."""
+    assert types.ID.parse_filter is not None
+    numbers = [types.ID.parse_filter(text) for text in parameters["product_id"]]
+    products = [number for number in numbers if str(number) != "0"]
+    return {"offered_by": products} if products else {"product_id": numbers}
+
+
 OPTIONS = Resource(
     path="options",
     privilege_area="catalog",
@@ -285,6 +295,7 @@ OPTIONS = Resource(
         "url": "image_path",
     },
     filters=(SEARCH,),
+    cscart_filters=(CombinedFilter(("product_id",), _parse_product, keying_parameters=("product_id",)),),
     sorts={"position": "POSITION", "option_name": "NAME", "option_id": "ID"},
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernel.codes import PRODUCT_STATUSES
-from kernel.json_schema import STRING
+from kernel.json_schema import BOOLEAN, FREE_OBJECT, NULL, STRING, array, described, enum, map_of, one_of
 from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import is_cscart
@@ -15,6 +15,7 @@ from rest_facade.legacy.resource import (
     CombinedFilter,
     NestedList,
     QueryFilter,
+    Record,
     RecordField,
     Resource,
     id_field,
@@ -22,9 +23,43 @@ from rest_facade.legacy.resource import (
     split_ids,
 )
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
-from rest_facade.legacy.resources.features import FEATURES_OF_PRODUCT, PRODUCT_FEATURES, VARIANTS_OF_FEATURES
+from rest_facade.legacy.resources.features import (
+    CSCART_FEATURES_OF_PRODUCT,
+    FEATURES_OF_PRODUCT,
+    PRODUCT_FEATURES,
+    VARIANTS_OF_FEATURES,
+)
 from rest_facade.legacy.resources.images import IMAGE, IMAGES
 from rest_facade.legacy.resources.product_filters import SEARCHED, parse_category, parse_search
+
+# What CS-Cart's records show and no product has here: programs with typed records read it.
+_WITHOUT_EFFECT = {
+    **dict.fromkeys(("length", "width", "height", "return_period", "age_limit"), "0"),
+    **dict.fromkeys(("edp_shipping", "is_returnable", "is_pbp", "is_op", "is_oper", "age_verification"), "N"),
+    "localization": "",
+}
+
+
+def _add_variation_features(record: Record) -> None:
+    """Replace the numbers of the features in which the products of a group differ by this product's values of them."""
+    numbers = record.get("variation_features")
+    if numbers is not None:
+        record["variation_features"] = [
+            dict(value)
+            for value in record["product_features"]
+            if value["feature"] is not None and value["feature"]["feature_id"] in numbers
+        ]
+
+
+_VARIATION_FEATURES = types.rendered_by(
+    # PHP's empty map.
+    lambda values: CSCART_FEATURES_OF_PRODUCT.render(values) or [],  # type: ignore[misc]  # it has a renderer
+    schema=described(
+        one_of(map_of(FREE_OBJECT), array(NULL)),
+        "Entries of `product_features`, by `feature_id`; `[]` for none.",
+    ),
+)
+_PRODUCT_TYPE = types.rendered_by(lambda parent: "V" if parent else "P", schema=enum(("P", "V")))
 
 PRODUCTS = Resource(
     path="products",
@@ -80,19 +115,34 @@ PRODUCTS = Resource(
         RecordField("parent_product_id", types.ID, filter_name="variation_parent_id", source="variation_parent_number"),
         RecordField("variation_group_id", types.ID, "variation_group_id", "variation_group_id"),
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
-        RecordField("product_features", FEATURES_OF_PRODUCT, "features", source="features { ...LegacyFeatureValue }"),
-    ),
-    detail_fields=(
-        RecordField("variation_group_code", types.TEXT),
+        RecordField(
+            "product_features",
+            FEATURES_OF_PRODUCT,
+            "features",
+            source="features { ...LegacyFeatureValue }",
+            cscart_type=CSCART_FEATURES_OF_PRODUCT,
+        ),
+        RecordField(
+            "variation_features", _VARIATION_FEATURES, source="variation_feature_numbers", permission=IN_CSCART
+        ),
+        RecordField("product_type", _PRODUCT_TYPE, source="variation_parent_number", permission=IN_CSCART),
+        RecordField("has_options", replace(types.RAW, schema=BOOLEAN), permission=IN_CSCART),
         *(
             RecordField(name, value_type, column, source=column, permission=IN_CSCART)
             for name, value_type, column in (
                 ("exceptions_type", types.choice("F", "A"), "exception_type"),
                 ("options_type", types.choice("P", "S"), "option_order"),
                 ("details_layout", types.TEXT, "details_layout"),
-                ("search_words", types.TEXT, "search_words"),
             )
         ),
+        *(
+            RecordField(name, replace(types.TEXT, schema=STRING), permission=IN_CSCART, constant=value)
+            for name, value in _WITHOUT_EFFECT.items()
+        ),
+    ),
+    detail_fields=(
+        RecordField("variation_group_code", types.TEXT),
+        RecordField("search_words", types.TEXT, "search_words", source="search_words", permission=IN_CSCART),
         *(
             RecordField(
                 f"{end}_items_in_box",
@@ -107,6 +157,7 @@ PRODUCTS = Resource(
     ),
     input_fields=(RecordField("variation_feature_values", VARIANTS_OF_FEATURES, "features"),),
     permissions={IN_CSCART: is_cscart},
+    prepare=_add_variation_features,
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),
@@ -142,6 +193,7 @@ PRODUCTS = Resource(
         status="STATUS",
         product_id="ID",
     ),
+    cscart_sorts=dict.fromkeys(("popularity", "bestsellers", "sales_amount"), "BEST_SELLING"),
     default_sort=("timestamp", "desc"),
     subroutes=(
         NestedList("discussions", "ProductDiscussions", DISCUSSIONS, parent_filter="product_id"),

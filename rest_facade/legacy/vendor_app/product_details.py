@@ -10,7 +10,7 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import parse_query
-from rest_facade.legacy.reshape import record_renderer
+from rest_facade.legacy.reshape import dialect_renderer, record_renderer
 from rest_facade.legacy.resource import Record, RecordField
 from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.products import PRODUCTS
@@ -22,7 +22,7 @@ RenderRows: TypeAlias = Callable[[list[Record]], Any]
 
 _PRODUCT = "product_id"
 _render_option = record_renderer(OPTIONS.fields, prepare=OPTIONS.prepare)
-_render_product = record_renderer(PRODUCTS.fields, prepare=PRODUCTS.prepare)
+_render_product = dialect_renderer(PRODUCTS).contract
 _render_attachment = record_renderer((RecordField("attachment_id", ID), RecordField("filesize", BIGINT)))
 
 

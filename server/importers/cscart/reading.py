@@ -23,12 +23,15 @@ T = TypeVar("T")
 
 @dataclass
 class Reader:
-    """Reads the entities of a source. `products` are the numbers of its products, and whether they may have options."""
+    """Reads the entities of a source.
+
+    `products` are the numbers of its products, and whether they have options: None for those that don't say.
+    """
 
     source: Source
     report: Report
     expect: Callable[[int], None] = lambda _total: None
-    products: dict[int, bool] = field(default_factory=dict)
+    products: dict[int, bool | None] = field(default_factory=dict)
     with_options: set[int] = field(default_factory=set)
     _paths: dict[str, str] = field(default_factory=dict)
     _exception_types: dict[int, str] = field(default_factory=dict)
@@ -36,9 +39,10 @@ class Reader:
 
     async def pages(self, entity: ShopEntity) -> AsyncIterator[list[Record]]:
         """Yield the rows of the entity's list, each once; parents before the records below them."""
-        pages = (
-            self._products_pages(entity) if entity.by_product and await self._is_by_product() else self._list(entity)
-        )
+        is_by_product = entity.by_product and await self._is_by_product()
+        pages = self._products_pages(entity) if is_by_product else self._list(entity)
+        if entity.name == "options" and not is_by_product:
+            pages = self._with_products(entity, pages)
         if entity.parent:
             rows = [row async for page in pages for row in page]
             rows = parents_first(rows, entity.key, entity.parent)
@@ -47,9 +51,7 @@ class Reader:
             return
         async for page in pages:
             if entity.name == "products":
-                self.products |= {
-                    number: _may_have_options(row) for row in page if (number := _number(row, entity.key))
-                }
+                self.products |= {number: _has_options(row) for row in page if (number := _number(row, entity.key))}
             yield page
 
     async def complete(self, entity: ShopEntity, row: Record) -> Record:
@@ -154,7 +156,7 @@ class Reader:
         seen: set[str] = set()
         candidates = sorted(self.products if entity.name == "options" else self.with_options)
         if entity.name == "options":
-            candidates = [number for number in candidates if self.products[number]]
+            candidates = [number for number in candidates if self.products[number] is not False]
         self.expect(len(candidates))
         for start in range(0, len(candidates), PAGE_SIZE):
             chunk = candidates[start : start + PAGE_SIZE]
@@ -172,6 +174,24 @@ class Reader:
             yield self._unseen(entity, page, seen)
         if shared:
             yield list(shared.values())
+
+    async def _with_products(
+        self, entity: ShopEntity, pages: AsyncIterator[list[Record]]
+    ) -> AsyncIterator[list[Record]]:
+        """Yield the options of one product, then the shared ones with the products that offer them, as far as products say that they do."""
+        shared: list[Record] = []
+        async for page in pages:
+            shared += [row for row in page if not _number(row, "product_id")]
+            yield [row for row in page if _number(row, "product_id")]
+        offering: dict[int | None, list[int]] = {}
+        products = sorted(number for number, has_options in self.products.items() if has_options) if shared else []
+        for start in range(0, len(products), PAGE_SIZE):
+            chunk = products[start : start + PAGE_SIZE]
+            lists = await together([self._of_product(entity, product) for product in chunk])
+            for product, rows in zip(chunk, lists, strict=True):
+                for row in rows:
+                    offering.setdefault(_number(row, entity.key), []).append(product)
+        yield [{**row, OFFERED_BY: offering.get(_number(row, entity.key), [])} for row in shared]
 
     async def _of_product(self, entity: ShopEntity, product: int) -> list[Record]:
         try:
@@ -244,5 +264,5 @@ def _number(row: Record, name: str) -> int | None:
         return None
 
 
-def _may_have_options(product: Record) -> bool:
-    return product.get("has_options") not in (False, "", "N", "0", 0)
+def _has_options(product: Record) -> bool | None:
+    return None if "has_options" not in product else product["has_options"] not in (False, "", "N", "0", 0)
