@@ -122,6 +122,35 @@ def test_an_import_reads_what_an_export_wrote(tmp_path: Path) -> None:
     assert run_node(program, cwd=folder).splitlines() == []
 
 
+@pytest.mark.slow(seconds=2)
+def test_every_field_choice_and_action_has_a_portuguese_name(tmp_path: Path) -> None:
+    described = describe(BACK_OFFICE.open(tmp_path), SCHEMA)
+    fields: set[str] = set()
+    enums: set[str] = set()
+
+    def collect(field: dict[str, Any]) -> None:
+        fields.add(field["name"])
+        enums.update({field["enum"]} if "enum" in field else set())
+        for member in field.get("members", []):
+            collect(member)
+
+    actions = [action for entity in described["entities"].values() for action in entity["actions"]]
+    writes = [
+        entity[name] for entity in described["entities"].values() for name in ("create", "update") if name in entity
+    ]
+    for entity in [*described["entities"].values(), *actions, *writes]:
+        for field in [*entity["fields"], *entity.get("filters", []), *entity.get("extra", [])]:
+            collect(field)
+    texts = {
+        name: (SOURCES / "src" / "texts" / f"{name}.ts").read_text("utf-8").replace("\\`", "`")
+        for name in ("fields", "members", "actions")
+    }
+    choices = {choice["name"] for name in enums for choice in described["enums"][name]}
+    assert sorted(name for name in fields if not re.search(rf"[|\n`]{name}:", texts["fields"])) == []
+    assert sorted(name for name in choices if not re.search(rf"[|\n`]{re.escape(name)}:", texts["members"])) == []
+    assert sorted({action["name"] for action in actions if f"\n  {action['name']}:" not in texts["actions"]}) == []
+
+
 def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
     names = re.findall(r"^  (\w+)_page\(", SCHEMA.read_text("utf-8"), re.MULTILINE)
     assert len(names) > 45

@@ -37,13 +37,16 @@ export interface Parts {
 export function EntityEdit({ entity, ...parts }: { entity: Entity } & Parts) {
   if (!entity.update || !mayAct("edit", entity.name)) {
     return (
-      <ShowBase>
+      <ShowBase queryOptions={WHOLE}>
         <Record entity={entity} {...parts} />
       </ShowBase>
     );
   }
   return <Editable entity={entity} {...parts} />;
 }
+
+// What react-admin knows of a record from a list or another's reference isn't all of it, and has no values for the form.
+const WHOLE = { staleTime: 0 };
 
 interface Saved {
   id: RaRecord["id"];
@@ -80,7 +83,7 @@ function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
   };
 
   return (
-    <EditBase mutationMode="pessimistic" redirect={false} mutationOptions={{ onError }}>
+    <EditBase mutationMode="pessimistic" redirect={false} mutationOptions={{ onError }} queryOptions={WHOLE}>
       <Record entity={entity} isEditable {...parts} />
       {conflict && (
         <Conflict
@@ -94,7 +97,7 @@ function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
 
 function Record({ entity, isEditable = false, actions, top, aside, below, byHand = {} }: { entity: Entity; isEditable?: boolean } & Parts) {
   const record = useRecordContext<RaRecord & Values>();
-  if (!record) return null;
+  if (!record || (isEditable && !record.input)) return null;
   const label = entity.label === "id" ? "" : String(record[entity.label] ?? "");
   return (
     <Page title={label ? `${entityName(entity.name, 1)}: ${label}` : entityName(entity.name, 1)} actions={<>{actions}<Actions entity={entity} record={record} without={byHand.actions ?? []} /></>}>

@@ -75,9 +75,10 @@ function isMoney(field: Field): boolean {
 }
 
 function Text(props: Props) {
+  const translate = useTranslate();
   const common = useCommon(props);
   const { field, isFilter } = props;
-  if (field.isList) return <TextArrayInput {...common} />;
+  if (field.isList) return <TextArrayInput {...common} clearText={translate("ra.action.clear_input_value")} />;
   if (field.isHtml && !isFilter) return <HtmlInput {...common} />;
   if (field.name === "password") return <PasswordInput {...common} />;
   if (field.name === "color") return <TextInput {...common} type="color" sx={{ maxWidth: 120 }} />;

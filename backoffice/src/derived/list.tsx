@@ -73,7 +73,7 @@ function Actions({ entity }: { entity: Entity }) {
     <TopToolbar>
       {entity.filters.length > 0 && <FilterButton />}
       <Suspense><BulkButtons entity={entity} /></Suspense>
-      {mayAct("create", entity.name) && <Button component={Link} to={`/${entity.name}/create`} size="small" startIcon={<Add />}>{translate("ra.action.create")}</Button>}
+      {entity.create && mayAct("create", entity.name) && <Button component={Link} to={`/${entity.name}/create`} size="small" startIcon={<Add />}>{translate("ra.action.create")}</Button>}
     </TopToolbar>
   );
 }

@@ -103,7 +103,7 @@ function Rows({ other, records, columns }: { other: Entity; records: readonly Ra
 function CreateLink({ other, entity, id }: { other: Entity; entity: Entity; id: RaRecord["id"] }) {
   const translate = useTranslate();
   const field = [...(other.create?.fields ?? []), ...(other.create?.extra ?? [])].find((each) => each.kind === "record" && each.entity === entity.name);
-  if (!field || !mayAct("create", other.name)) return null;
+  if (!field || !other.create || !mayAct("create", other.name)) return null;
   const source = JSON.stringify({ input: { [field.name]: id } });
   return <Button component={Link} to={`/${other.name}/create?source=${encodeURIComponent(source)}`}>{translate("ra.action.create")}</Button>;
 }

@@ -1,4 +1,5 @@
 import { createTheme } from "@mui/material/styles";
+import { i18nProvider } from "../texts";
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 
@@ -31,6 +32,8 @@ export const theme = createTheme({
     MuiFormControl: { defaultProps: { variant: "outlined", size: "small" } },
     RaFilterFormInput: { styleOverrides: { root: { alignItems: "center", "& .MuiFormControl-root": { margin: "4px 0" } } } },
     MuiToggleButton: { styleOverrides: { root: { color: "#55605e", textTransform: "none", minHeight: 40 } } },
+    // React-admin names only the buttons of wide pages.
+    MuiTablePagination: { defaultProps: { getItemAriaLabel: (type) => i18nProvider.translate(`ra.navigation.${type}`) } },
     MuiTableCell: { styleOverrides: { head: { fontWeight: 600, color: "#55605e", whiteSpace: "nowrap" } } },
     // The outline shows the focus; a ripple that pulses for as long would never come to rest.
     MuiButtonBase: { defaultProps: { disableRipple: true }, styleOverrides: { root: { "&.Mui-focusVisible": { outline: "3px solid #1f5a8a", outlineOffset: 2 } } } },

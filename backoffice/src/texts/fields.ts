@@ -68,6 +68,17 @@ codigo_pedido_erp:Código no ERP|occurred_at:Quando|latest:Último|min_cents:Mí
 description_text:Descrição em texto|quantity_step:Vendido em múltiplos de|quantity_choices:Quantidades à escolha|low_stock_limit:Limite de estoque baixo
 available_since:Disponível desde|out_of_stock_action:Sem estoque|zero_price_action:Com preço zero|unlimited_download:Download sem limite
 promo_text:Texto promocional|exception_type:Tipo das exceções|option_order:Ordem das opções|details_layout:Modelo da página|search_words:Palavras de busca|hidden:Oculta|fax:Fax|box_min_quantity:Mínimo por caixa|box_max_quantity:Unidades por caixa|in_doubt:Em dúvida|allowed_next:Próximos status|ncm:NCM|variation_group:Grupo de variações|variation_group_id:Grupo de variações
+active_at:Vale desde|collection:Coleção|collection_id:Coleção|allowed_extensions:Extensões aceitas|area:Área|area_id:Área|available_combination_ids:Combinações disponíveis|available_from:Disponível a partir de
+banner:Banner|barcode:Código de barras|base64_xml:XML da nota (Base64)|base_price_cents:Preço sem promoções|brand:Bandeira|caller:Quem chama|cart_id:Carrinho|cents:Valor
+chave_nota_valid:Chave de acesso válida|combination:Combinação|commission_cents:Comissão|days_max:Máximo de dias|days_min:Mínimo de dias|discount:Desconto
+extra:Notas da equipe|feature:Característica|field:Campo|first_used_at:Primeiro uso|flag:Sim ou não|forced:Forçado|from_status:Status anterior|grams:Peso (g)
+hash:Chave das escolhas|holds:Atendidas|ids:Registros|in_advance:Venda antecipada|included:Incluso no preço|input:Dados|is_default_billing:Padrão para cobrança
+is_default_shipping:Padrão para entrega|is_deprecated:Obsoleto|is_used:Usado|keywords:Palavras-chave|last_event:Último evento|last_four:Final do cartão|line:Linha digitável
+line_id:Item do pedido|location:Local|match:Quantas valem|max_file_size:Tamanho máximo do arquivo (KiB)|modifier_cents:Acréscimo|offered_by:Oferecido por|operator:Comparação
+option_name:Opção|page:Página|page_id:Página|pdf_url:PDF|pending_cents:A liberar|privilege:Privilégio|promotion_id:Promoção|purpose:Finalidade
+qr_png_url:QR code (PNG)|qr_svg:QR code (SVG)|shipped_quantity:Quantidade enviada|shipping_method_ids:Formas de envio|since:Desde|source:Origem|storefront_key:Chave de vitrine
+storefront_key_id:Chave de vitrine|tag:Etiqueta|tags:Etiquetas|target:Destino|tax:Imposto|texts:Textos|to_status:Status novo|trusted_documents_only:Só documentos confiáveis
+until:Até|used_from:Usos a partir de|uses:Usos|value_int:Valor em número|variables_from:Textos do idioma|variant_name:Variante
 `;
 
 export const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(

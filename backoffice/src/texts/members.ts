@@ -34,6 +34,13 @@ At least it:No mínimo|More than it:Mais de|At most it:No máximo|Less than it:M
 A boolean, \`Y\` or \`N\`:Sim ou não|A text:Texto|A whole number:Número inteiro|One of its variants:Escolha|A secret:Segredo
 Its own prices and rates:Tabela própria|An installed app, by a call:Aplicativo|A carrier fails:Falha da transportadora|Exclusive:Exclusivo
 In maintenance:Em manutenção|Realtime:Em tempo real|Manual:Manual|Plain number:Número|Testimonials:Depoimentos|Author:Autor
+A coupon of another promotion:Um cupom de outra promoção|A discount on products:Desconto em produtos|A discount on what remains of the order:Desconto no restante do pedido
+All of them:Todas|At least one:Ao menos uma|Free shipping:Frete grátis|Frenet:Frenet|Melhor Envio:Melhor Envio|It was made:Feito|Less this amount; on products, per unit:Menos este valor; em produtos, por unidade
+Less this share:Menos esta porcentagem|To this amount; on products, per unit:Para este valor; em produtos, por unidade|To this share:Para esta porcentagem
+Money that belongs to no part of an order: paid too much, not recorded as paid, or not refunded yet:Valor sem parte do pedido: pago a mais, não registrado ou ainda não reembolsado
+Products at price 0:Produtos de brinde|Reward points:Pontos|Sent by an app:Enviado por um aplicativo|The gateway has not answered yet:Aguardando o gateway
+Takes \`cents\`:Um valor|Takes \`flag\`:Sim ou não|Takes \`grams\`:Um peso|Takes \`ids\`:Registros|Takes \`number\`:Um número|Takes \`products\`:Produtos|Takes \`texts\`:Textos
+The gateway refused it:Recusado pelo gateway|Without a gateway; the store confirms it:Sem gateway; a loja confirma
 `;
 
 export const MEMBERS: Readonly<Record<string, string>> = Object.fromEntries(

@@ -29,7 +29,7 @@ export const PROMOTIONS: Texts = {
   "promotion.yes": ["Sim", "Yes"],
   "promotion.no": ["Não", "No"],
   "promotion.mode": ["Desconto", "Discount"],
-  "promotion.mode_by_percent": ["Porcentagem a menos", "Percentage off"],
+  "promotion.mode_by_percent": ["Menos uma %", "Percentage off"],
   "promotion.mode_to_percent": ["Para esta porcentagem", "To this percentage"],
   "promotion.mode_by_cents": ["Valor a menos", "Amount off"],
   "promotion.mode_to_cents": ["Para este valor", "To this amount"],

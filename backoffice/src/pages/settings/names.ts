@@ -15,7 +15,7 @@ catalogue_max_age:Cache do catálogo, em segundos|image_copies:Copiar imagens de
 cart_abandoned_hours:Carrinho abandonado após, em horas|event_days:Guardar eventos por, em dias|point_value_cents:Valor do ponto, em centavos
 legacy_dialect:Dialeto da API antiga|legacy_lists:Listas da API antiga|legacy_vendor_keys:Vendedores na API antiga
 browser_idle_minutes:Sair após, em minutos sem uso|customers_need_approval:Aprovar cadastros de clientes|account_url:Página da loja que confirma e-mail e senha
-low_stock_at:Avisar quando o estoque chegar a|credit_bureau_url:URL do birô de crédito|credit_bureau_token:Token do birô de crédito
+best_seller_days:Dias que contam para os mais vendidos|low_stock_at:Avisar quando o estoque chegar a|credit_bureau_url:URL do birô de crédito|credit_bureau_token:Token do birô de crédito
 social_instagram:Instagram|social_facebook:Facebook|social_youtube:YouTube|social_tiktok:TikTok|social_pinterest:Pinterest
 social_linkedin:LinkedIn|social_x:X|social_whatsapp:WhatsApp
 `;
