@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_event, of_installation
-from models.reading.queries import ToOne
+from domain.webhooks.read import (
+    ATTEMPTS_OF_DELIVERY,
+    DELIVERY_ATTEMPTS,
+    EVENT_DELIVERIES,
+    EVENT_ENDPOINTS,
+    of_app,
+    of_event,
+    of_installation,
+)
+from models.reading.queries import ToMany, ToOne
 from schema.enums import DeliveryState, SwitchStatus
-from schema.fields import column, entity_type, object_type, output_field, relation
+from schema.fields import column, computed, entity_type, object_type, output_field, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.apps import InstalledAppObject
@@ -38,6 +46,19 @@ class EventEndpointObject:
     paused_until: DateTime | None = column(description="When deliveries resume after many consecutive failures.")
 
 
+@entity_type(DELIVERY_ATTEMPTS, "DeliveryAttempt")
+class DeliveryAttemptObject:
+    """An attempt to deliver an event."""
+
+    number: int = computed("(t.attempt ->> 'number')::int", "The number of the attempt, from 1.")
+    at: DateTime = computed("(t.attempt ->> 'at')::timestamptz", "When it ended.")
+    status: int | None = column(
+        "(t.attempt ->> 'status')::int", "The HTTP status of the response; null without a response."
+    )
+    error: str = computed("t.attempt ->> 'error'", "The error; empty if none.")
+    duration_ms: int = computed("(t.attempt ->> 'duration_ms')::int", "How long it took, in milliseconds.")
+
+
 @entity_type(EVENT_DELIVERIES, "EventDelivery")
 class EventDeliveryObject:
     """The webhook delivery of one event to one endpoint."""
@@ -58,7 +79,13 @@ class EventDeliveryObject:
     )
     last_status: int | None = column(description="The HTTP status of the last response.")
     last_error: str = column(description="The last error; empty if none.")
-    attempts: JSON = column(description="The delivery attempts: `number`, `at`, `status`, `error`, `duration_ms`.")
+    attempt_list: list[DeliveryAttemptObject] = relation(
+        ToMany("l.id", "t.position", through=ATTEMPTS_OF_DELIVERY), "The newest 50 delivery attempts, oldest first."
+    )
+    attempts: JSON = column(
+        description="The delivery attempts: `number`, `at`, `status`, `error`, `duration_ms`.",
+        deprecated="Use `attempt_list`, which is typed.",
+    )
     created_at: DateTime = column(description="When the delivery was queued.")
     delivered_at: DateTime | None = column(description="When the delivery succeeded.")
 

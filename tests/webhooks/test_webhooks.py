@@ -199,7 +199,9 @@ async def test_disabled_endpoint_refuses_ping_and_replay(app: Client) -> None:
     )
 
 
-async def test_deliveries_are_listed_and_redelivered(app: Client, receiver: Receiver, run_worker: RunWorker) -> None:
+async def test_deliveries_are_listed_and_redelivered(
+    app: Client, admin: Client, receiver: Receiver, run_worker: RunWorker
+) -> None:
     endpoint_id = await subscribe(app, receiver.url(), "order.updated", "user.registered")
     await emit_events(app.store, "order.updated")
     await emit_events(app.store, "user.registered")
@@ -233,6 +235,11 @@ async def test_deliveries_are_listed_and_redelivered(app: Client, receiver: Rece
     assert receiver.received[2].raw == receiver.received[0].raw or receiver.received[2].raw == receiver.received[1].raw
     shown = (await app.get(f"{path}/{oldest['id']}")).body
     assert (shown["state"], shown["tries"], len(shown["attempts"])) == ("delivered", 1, 2)
+    document = "{ event_deliveries { id attempt_list { number at status error duration_ms } } }"
+    for reader in (app, admin):
+        typed = {each["id"]: each["attempt_list"] for each in await graphql_result(reader, document)}
+        assert typed[oldest["id"]] == shown["attempts"], reader
+        assert len(typed[newest["id"]]) == 1, reader
 
 
 async def test_a_delivery_is_found_under_its_own_endpoint_only(
