@@ -155,7 +155,7 @@ export type DeliveryState =
   /** The endpoint was deleted or disabled. */
   | 'cancelled';
 
-/** A webhook endpoint. `url` and `events` are required on creation. */
+/** A webhook endpoint. `url`, `events` and, of administrators, `installed_app_id` are required on creation. */
 export type EventEndpointInput = {
   /** The installed app; required on creation by an administrator, optional for the app itself. */
   installed_app_id?: string | number | null | undefined;

@@ -109,7 +109,7 @@ class RotatedSecretObject:
 
 @input_type
 class EventEndpointInput:
-    """A webhook endpoint. `url` and `events` are required on creation."""
+    """A webhook endpoint. `url`, `events` and, of administrators, `installed_app_id` are required on creation."""
 
     installed_app_id: ID | None = optional_field(
         "The installed app; required on creation by an administrator, optional for the app itself."
