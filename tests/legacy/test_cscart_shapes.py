@@ -253,3 +253,34 @@ async def test_products_are_sorted_by_popularity(cscart: SampleStore, sample: Sa
             assert "X-Ignored-Parameters" not in answer.headers, name
             assert answer.body["params"]["sort_by"] == name
             assert answer.body["products"][0]["product_id"] == str(store.plate), name
+
+
+async def test_lines_of_orders_say_what_is_to_be_shipped(cscart: SampleStore, sample: SampleStore) -> None:
+    for store in (cscart, sample):
+        await store.execute("update products set on_hand = 9 where id = $1", store.plate.number)
+        body = {
+            "user_id": store.caio.number,
+            "shipping_id": store.sedex.number,
+            "products": [{"product_id": store.plate.number, "amount": 3}],
+        }
+        path = f"/api/orders/{(await created(store, 'orders', body))['order_id']}"
+        for shipped in (0, 2):
+            if shipped:
+                [line] = (await store.get(path)).body["products"].values()
+                await created(store, "shipments", {"order_id": path[12:], "products": {line["item_id"]: shipped}})
+            record = (await store.get(path)).body
+            [line] = record["products"].values()
+            amounts = {
+                name: line[name] for name in ("shipped_amount", "shipment_amount", "original_price") if name in line
+            }
+            expected = {"shipped_amount": str(shipped), "shipment_amount": str(3 - shipped), "original_price": "25.00"}
+            assert amounts == (expected if store is cscart else {}), shipped
+            [listed] = [
+                row
+                for row in (await store.get("/api/orders?items_per_page=250")).body["orders"]
+                if f"/api/orders/{row['order_id']}" == path
+            ]
+            assert [*listed["products"].values()] == [line], shipped
+            if store is cscart:
+                assert (await store.put(path, record)).status == 200
+                assert (await store.get(path)).body == record, "a record sent back changes nothing"

@@ -31,7 +31,7 @@ from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import rows_type, selected_record
 from rest_facade.legacy.reshape import is_cscart, record_renderer
-from rest_facade.legacy.resource import Record, RecordField, selection_of
+from rest_facade.legacy.resource import IN_CSCART, Record, RecordField, selection_of
 from rest_facade.legacy.resources.images import PAIR, render_pair
 from rest_facade.legacy.resources.taxes import TAX_RATE
 from rest_facade.legacy.value_schemas import EMPTY_OR_NUMBER, rows_of
@@ -50,6 +50,10 @@ _LINE = (
     RecordField("subtotal", types.MONEY, source="total_cents"),
     RecordField("company_id", types.ID, source="vendor_number"),
     RecordField("extra", types.OBJECT),
+    # What programs that ship orders read: how many units have been shipped, and how many have not.
+    RecordField("shipped_amount", types.BIGINT, source="shipped_quantity", permission=IN_CSCART),
+    RecordField("shipment_amount", types.BIGINT, source="quantity", permission=IN_CSCART),
+    RecordField("original_price", types.MONEY, source="base_price_cents", permission=IN_CSCART),
 )
 LINES_SOURCE = f"items {selection_of(_LINE, 'position custom_files')}"
 _render_line = record_renderer(_LINE)
@@ -68,6 +72,9 @@ def _with_custom_files(line: Record) -> Record:
 
 def _render_lines_by_id(lines: list[Record]) -> Record:
     """Render the lines keyed by their id, as CS-Cart does."""
+    for line in lines:
+        if "shipped_amount" in line:
+            line["shipment_amount"] -= line["shipped_amount"]
     rendered = _render_lines(lines)
     return {line["item_id"]: line for line in rendered.values()}
 
