@@ -68,9 +68,9 @@ class RecordField:
         """Return the GraphQL selection, with the name as alias; empty without a source, as that of a constant."""
         if self.source is None or self.constant is not None:
             return ""
-        source = self.value
+        field, space, members = self.value.partition(" ")
         guard = f" @include(if: ${self.permission})" if self.permission else ""
-        return f"{source if source.partition(' ')[0] == self.name else f'{self.name}: {source}'}{guard}"
+        return f"{field if field == self.name else f'{self.name}: {field}'}{guard}{space}{members}"
 
 
 def in_cscart_dialect(fields: Iterable[RecordField]) -> tuple[RecordField, ...]:

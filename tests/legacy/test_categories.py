@@ -164,3 +164,38 @@ async def test_a_form_encoded_body_creates_a_category(sample):
         "4",
         "H",
     )
+
+
+async def test_in_the_cscart_dialect_categories_have_an_image(new_sample, sample):
+    cscart = await new_sample(legacy_lists="cscart")
+    link = "https://img.example.com/louca.jpg"
+    body = {"category": "Louça", "main_pair": {"detailed": {"image_path": link, "alt": "Louça", "image_x": "800"}}}
+    created = await cscart.post("/api/categories", body)
+    assert (created.status, created.headers.get("X-Ignored-Fields")) == (201, None), created.raw
+    path = f"/api/categories/{created.body['category_id']}"
+    record = (await cscart.get(path)).body
+    number = record["category_id"]
+    assert (record["main_pair"]["pair_id"], record["main_pair"]["detailed_id"]) == (number, number)
+    detailed = record["main_pair"]["detailed"]
+    shown = {name: detailed[name] for name in ("object_id", "object_type", "image_path", "alt")}
+    assert shown == {"object_id": number, "object_type": "category", "image_path": link, "alt": "Louça"}
+    listed = {
+        row["category_id"]: row for row in (await cscart.get("/api/categories?items_per_page=0")).body["categories"]
+    }
+    assert listed[number]["main_pair"] == record["main_pair"]
+    assert "main_pair" not in listed[str(cscart.home)], "a category without an image"
+    assert (await cscart.put(path, record)).status == 200
+    assert (await cscart.get(path)).body == record, "a record sent back changes nothing"
+    assert (await cscart.put(path, {"category": "Louças"})).status == 200
+    assert (await cscart.get(path)).body["main_pair"] == record["main_pair"], "what is not named stays"
+    refused = await cscart.put(path, {"main_pair": {"detailed": {"image_path": "louca.jpg"}}})
+    expected = "image_path is 'louca.jpg'; expected an http or https address, or the file as image_data"
+    assert (refused.status, refused.body["message"]) == (400, expected)
+    data = await cscart.put(path, {"main_pair": {"detailed": {"image_data": "aGk="}}})
+    expected = "main_pair.detailed.image_data is taken of products and options only; expected image_path"
+    assert (data.status, data.body["message"]) == (400, expected)
+    assert (await cscart.put(path, {"main_pair": []})).status == 200
+    assert "main_pair" not in (await cscart.get(path)).body
+    ignored = await sample.post("/api/categories", body)
+    assert (ignored.status, ignored.headers["X-Ignored-Fields"]) == (201, "main_pair")
+    assert "main_pair" not in (await sample.get(f"/api/categories/{ignored.body['category_id']}")).body

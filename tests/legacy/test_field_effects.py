@@ -21,7 +21,7 @@ REFERENCE = (ROOT / "docs/reference/legacy.md").read_text()
 CONTENT: Mapping[str, str] = {
     "products": "product product_code short_description full_description main_pair image_pairs page_title meta_keywords meta_description"
     " gtin ncm promo_text details_layout",
-    "categories": "category description page_title meta_keywords meta_description",
+    "categories": "category description main_pair page_title meta_keywords meta_description",
     "features": "description",
     "options": "option_name description main_pair",
     "combinations": "product_code gtin",

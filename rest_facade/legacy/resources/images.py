@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kernel.json_schema import NULL, STRING, described, map_of, named, object_schema, one_of, optional_members
@@ -31,9 +32,16 @@ IMAGE_DATA = {
 
 
 def render_pair(image: Mapping[str, Any] | None) -> Record:
-    """Render an image; `{}` when there is none."""
-    if image is None:
-        return {}
+    """Render an image of a product; `{}` when there is none."""
+    return {} if image is None else _pair(image, "product", image["product_number"])
+
+
+def render_category_pair(image: Mapping[str, Any] | None) -> Record:
+    """Render the image of a category, which has the category's number; `{}` when there is none."""
+    return {} if image is None else _pair({**image, "position": 0}, "category", image["number"])
+
+
+def _pair(image: Mapping[str, Any], object_type: str, owner: int) -> Record:
     number, url = str(image["number"]), image["url"]
     return {
         "pair_id": number,
@@ -41,8 +49,8 @@ def render_pair(image: Mapping[str, Any] | None) -> Record:
         "detailed_id": number,
         "position": str(image["position"]),
         "detailed": {
-            "object_id": str(image["product_number"]),
-            "object_type": "product",
+            "object_id": str(owner),
+            "object_type": object_type,
             **render_paths(url),
             "alt": image["alt"],
             "image_x": str(image["width"]),
@@ -86,6 +94,14 @@ def parse_pair(value: Any, label: str) -> dict[str, Any] | None:
                 raise types.unexpected(f"{label}.detailed.{key}", size, f"a whole number from 0 to {types.MAX_INTEGER}")
             image[name] = size
     return image
+
+
+def _parse_category_pair(value: Any, label: str) -> dict[str, Any] | None:
+    """Parse the image of a category, an address, whose size is that of the file."""
+    image = parse_pair(value, label)
+    if image and "upload" in image:
+        raise InvalidValue(f"{label}.detailed.image_data is taken of products and options only; expected image_path")
+    return image and {name: member for name, member in image.items() if name not in ("width", "height")}
 
 
 def parse_source(source: Mapping[str, Any], label: str) -> dict[str, Any] | None:
@@ -162,4 +178,17 @@ PAIR_INPUT = named(
 IMAGE = types.rendered_by(render_pair, parse_pair, schema=PAIR, body_schema=one_of(PAIR_INPUT, NULL))
 IMAGES = types.rendered_by(
     render_pairs, parse_pairs, schema=described(map_of(PAIR), "By `pair_id`."), body_schema=rows_of(PAIR_INPUT)
+)
+CATEGORY_IMAGE = replace(
+    IMAGE,
+    render=render_category_pair,
+    parse=_parse_category_pair,
+    body_schema=one_of(
+        named(
+            "CategoryImageBody",
+            optional_members(detailed=optional_members(**dict.fromkeys((*PATHS, "image_url", "alt"), STRING))),
+            "An image; `{}` removes it.",
+        ),
+        NULL,
+    ),
 )
