@@ -119,7 +119,8 @@ MAINTENANCE = "Loja em manutenção. Volte em alguns minutos."
 def check_store_writable(store: Store) -> None:
     """Raise `TenantClosed` for a mutation of a store that is read-only, as in maintenance; sign-ins are not checked."""
     if store.is_read_only:
-        raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
+        message = store.maintenance_message or MAINTENANCE
+        raise TenantClosed("tenant_maintenance", message, is_moving=store.is_moving)
 
 
 def open_to_shoppers(privilege: str, app_scope: str | tuple[str, ...]) -> Access:

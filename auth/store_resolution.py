@@ -164,7 +164,7 @@ async def invalidate_store(store_id: int) -> None:
 def check_store_open(store: Store, *, allow_maintenance: bool = False) -> None:
     """Raise `TenantClosed` for a store that is suspended, or in maintenance unless allowed (payment gateway notifications)."""
     if store.status == "S":
-        raise TenantClosed("tenant_suspended", SUSPENDED)
+        raise TenantClosed("tenant_suspended", SUSPENDED, is_moving=store.is_moving)
     if store.status == "M" and not allow_maintenance:
         raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
 
@@ -192,6 +192,7 @@ def build_store(row: Record) -> Store:
         is_read_only=row.get("is_read_only", False),  # absent before the migration 0027
         limits=_json(row.get("limits")),  # absent before the migration 0062
         host=row.get("host") or "",
+        is_moving=_json(row.get("move")).get("state") in ("leaving", "left"),  # absent before the migration 0071
     )
 
 

@@ -288,14 +288,18 @@ class AccountLocked(RateLimited):
 
 
 class TenantClosed(DomainError):
-    """Reject because the store is closed; `reason` is `tenant_suspended` or `tenant_maintenance`."""
+    """Reject because the store is closed; `reason` is `tenant_suspended` or `tenant_maintenance`.
+
+    Where it is only moving, `retry_after` is the number of seconds after which the client may repeat the request.
+    """
 
     code = "TENANT_CLOSED"
     status = 503
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, *, is_moving: bool = False) -> None:
         super().__init__(message)
         self.reason = reason
+        self.retry_after = 1 if is_moving else None
 
 
 class Unavailable(DomainError):

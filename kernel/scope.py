@@ -41,7 +41,8 @@ class Store:
     `settings` has only values that differ from the defaults. `order_statuses` are the store's custom order statuses, each with its
     stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses. While it
     `is_read_only`, mutations other than sign-ins are refused. `limits` are those that the platform set (`domain.store_limits`),
-    `host` the one of which links for its clients are; empty without one of its own.
+    `host` the one of which links for its clients are; empty without one of its own. One that `is_moving` is served, or will be within
+    seconds, by another database.
     """
 
     id: int
@@ -57,6 +58,7 @@ class Store:
     is_read_only: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
     host: str = ""
+    is_moving: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
-from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable, UnsupportedEncoding
+from kernel.errors import DomainError, RateLimited, TenantClosed, Unauthenticated, Unavailable, UnsupportedEncoding
 from kernel.request_parts import record_compression, record_serialization
 from kernel.work_queues import run_in_thread
 from rest_facade.aiohttp_internals import rfc822_formatted_time
@@ -137,9 +137,9 @@ def to_json(body: Any) -> bytes:
 def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
     """Return `Retry-After` (seconds) for a 429 and a 503, `WWW-Authenticate` for a 401, `Accept-Encoding` for a 415 (RFC 9110).
 
-    Sections 10.2.3, 11.6.1 and 12.5.3. A closed store's 503 has none: when it opens is not known.
+    Sections 10.2.3, 11.6.1 and 12.5.3. A closed store's 503 has none, unless it is moving: when it opens is not known.
     """
-    if isinstance(error, RateLimited | Unavailable):
+    if isinstance(error, RateLimited | Unavailable | TenantClosed) and error.retry_after is not None:
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthenticated):
         # RFC 6750, section 3.1: a request without a credential gets no error code.

@@ -328,6 +328,14 @@ def test_graphql_errors_before_execution_have_both_formats(name):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("reason", ["tenant_suspended", "tenant_maintenance"])
+def test_the_503_of_a_store_that_moves_says_when_to_try_again(family: str, reason: str):
+    for is_moving, expected in ((True, "1"), (False, None)):
+        response = FAMILIES[family].render(TenantClosed(reason, "closed", is_moving=is_moving))
+        assert (response.status, response.headers.get("Retry-After")) == (503, expected), is_moving
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_429_and_a_503_have_retry_after_and_a_401_a_challenge(family):
     wait = {"rate": "60", "key rate": "60", "locked": "840", "transaction": "1", "cut off": "1"}
     for name in NAMES:
