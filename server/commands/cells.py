@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from server.commands.errors import CommandError
-from server.commands.output import add_json_option, print_json, print_line
+from server.commands.output import add_json_option, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from server.operations.cells import Cell
@@ -36,7 +36,13 @@ def add(commands: Any) -> None:
         "--socket", metavar="PATH", type=Path, help="HAProxy's admin socket: its map is changed without a reload"
     )
     mapping.add_argument("--follow", action="store_true", help="go on, and change the map when a store changes")
-    for parser, command in ((mapping, _map),):
+    syncing = cells.add_parser(
+        "sync",
+        help="copy what belongs to no store from the first cell to the others",
+        description="Let all cells have the first one's signing keys and platform users, all hash keys, and each app as it is in the cell"
+        " whose store registered it, else in the first. Only what differs is written.",
+    )
+    for parser, command in ((mapping, _map), (syncing, _sync)):
         parser.add_argument(
             "--cells",
             metavar="FILE",
@@ -83,3 +89,33 @@ async def _map(args: argparse.Namespace) -> None:
         raise CommandError(
             f"{', '.join(change.unreadable)} can't be read: what the map had is kept, so it may lack stores"
         )
+
+
+async def _sync(args: argparse.Namespace) -> None:
+    from server.operations.cell_sync import sync_cells
+
+    cells = _read_cells(args)
+    await _check_keys(cells)
+    changes = await sync_cells(cells)
+    if args.json:
+        print_json([{"cell": change.cell, "tables": change.tables} for change in changes])
+    else:
+        print_table(
+            ("CELL", "TABLE", "WRITTEN"), [(each.cell, *item) for each in changes for item in each.tables.items()]
+        )
+
+
+async def _check_keys(cells: tuple[Cell, ...]) -> None:
+    from kernel.settings import SettingError
+    from server.commands.context import quiet_logging, read_settings
+    from server.database import DatabaseLocation
+    from server.secret_key import with_secret_key
+    from server.start_checks import check_secret_key
+
+    settings = with_secret_key(read_settings())
+    quiet_logging(settings)
+    for cell in cells:
+        try:
+            await check_secret_key(settings, DatabaseLocation(cell.url, cell.url, is_embedded=False))
+        except SettingError as error:
+            raise CommandError(f"cell {cell.name}: {error}") from error

@@ -20,6 +20,7 @@ from auth.store_resolution import CHANNEL
 from domain.storage import Storage
 from models.quoting import quoted
 from models.table_contents import OF_STORE, STORES, Digest, columns_sql, digest
+from server.operations.app_copies import OF_MOVED_STORE, write_apps
 from server.operations.archives import ArchiveError
 from server.operations.store_transfer import APPS, HOSTS, Part, move_parts
 
@@ -205,15 +206,9 @@ class StoreCopy:
         )
 
     async def _write_apps(self, part: Part) -> None:
-        """Insert the apps that are missing there."""
         await self._load(part, "true")
-        columns = [column for column in part.columns if column not in ("id", "registered_in")]
-        await self._target.connection.execute(
-            f"INSERT INTO apps ({columns_sql(columns)}, registered_in)"
-            f" SELECT {columns_sql(columns)}, CASE WHEN registered_in = $1 THEN $2::bigint END FROM {part.copy_name} m"
-            " WHERE NOT EXISTS (SELECT FROM apps a WHERE a.public_id = m.public_id) ORDER BY id",
-            self._source.store_id, self._target.store_id,
-        )  # fmt: skip
+        stores = (self._source.store_id, self._target.store_id)
+        await write_apps(self._target.connection, part.copy_name, part.columns, OF_MOVED_STORE, stores)
 
     async def _write(self, part: Part, changed: int, count: int, since: str | None) -> None:
         """Replace the rows of a table there that changed, and delete those that aren't here any more."""

@@ -30,6 +30,7 @@ from kernel.scope import Store
 from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
 from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
+from server.operations.app_copies import OF_MOVED_STORE, write_apps
 from server.operations.archives import (
     CHUNK_BYTES,
     ArchiveError,
@@ -369,14 +370,8 @@ class _Import:
     async def _insert_apps(self, part: Part) -> None:
         """Insert the apps that this installation lacks, and note its ids of all."""
         await self._load(part)
-        columns = [column for column in part.columns if column not in ("id", "registered_in")]
-        await self._connection.execute(
-            f"INSERT INTO apps ({columns_sql(columns)}, registered_in)"
-            f" SELECT {columns_sql(columns)}, CASE WHEN registered_in = $1 THEN $2::bigint END FROM {part.copy_name} m"
-            " WHERE NOT EXISTS (SELECT FROM apps a WHERE a.public_id = m.public_id) ORDER BY id",
-            self._manifest["store"]["id"],
-            self._store_id,
-        )
+        stores = (self._manifest["store"]["id"], self._store_id)
+        await write_apps(self._connection, part.copy_name, part.columns, OF_MOVED_STORE, stores)
 
     async def _insert(self, part: Part) -> None:
         """Insert the rows of a loaded table."""

@@ -18,7 +18,7 @@ COMMANDS = (
     "import csv", "import jsonl", "tenant", "tenant create", "tenant list", "tenant suspend",
     "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
     "app", "app create", "storefront-key", "storefront-key create", "documents", "documents push",
-    "keys", "keys rotate", "keys reencrypt", "cells map", "schema", "doctor",
+    "keys", "keys rotate", "keys reencrypt", "cells map", "cells sync", "schema", "doctor",
 )  # fmt: skip
 AWAY = "postgresql://u:hunter2@127.0.0.1:1/d"
 

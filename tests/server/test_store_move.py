@@ -531,6 +531,31 @@ async def test_the_copy_serves_again_when_the_other_database_is_lost(sample: Sam
     assert (await sample.get("/api/products")).status == 200
 
 
+APP = """
+insert into apps (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in)
+values ($2::uuid, $2::uuid::text, $3, 'live', '{https://a.example}', '{read_orders}', $4, $4, case when $5 then $1::bigint end)
+"""
+
+
+async def test_apps_arrive_as_the_store_has_them_that_registered_them(sample: SampleStore, databases: Databases):
+    own, others = uuid7(), uuid7()
+    for app, is_own in ((own, True), (others, False)):
+        await written(databases.here, sample.store.public_id, APP, app, "new", bytes(32), is_own)
+        # As `vitrine cells sync` has copied them, before a change here and there.
+        await written(databases.there, sample.store.public_id, APP, app, "old", bytes(32), False)
+    await sample.execute(
+        "insert into app_installations (tenant_id, public_id, app_id, scopes)"
+        " select $1, gen_random_uuid(), id, '{read_orders}' from apps where public_id = $2",
+        sample.store.id, others,
+    )  # fmt: skip
+    await move(databases, sample)
+    apps = "select array_agg((name, registered_in is not distinct from $1) order by name) from apps where public_id = any($2)"
+    assert await written(databases.there, sample.store.public_id, apps, [own, others]) == [
+        ("new", True),
+        ("old", False),
+    ]
+
+
 async def test_a_file_that_is_uploaded_meanwhile_needs_another_storage(
     sample: SampleStore, databases: Databases, monkeypatch: pytest.MonkeyPatch
 ):
