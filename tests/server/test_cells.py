@@ -226,6 +226,18 @@ async def test_requests_reach_the_cell_of_their_store_as_vitrine_finds_it(cells:
     ]  # fmt: skip
     for path, headers, cell in requests:
         assert await cells.ask(path, **headers) == (200, cell), (path, headers)
+    tokens = [f"vac_{second.replace('-', '')}_a", f"vat_live_{second.replace('-', '')}_a"]
+    bodies: list[tuple[str, bytes, str]] = [
+        ("token", f"grant_type=authorization_code&code={tokens[0]}&client_id=a".encode(), "two"),
+        ("token", f'{{\n"refresh_token": "vrt_{tokens[0][4:]}"\n}}'.encode(), "two"),
+        ("revoke", f"token={tokens[1]}".encode(), "two"),
+        ("revoke", f"token={tokens[1][:30]}".encode(), "one"),
+        ("authorize", f"token={tokens[1]}".encode(), "one"),
+    ]
+    async with aiohttp.ClientSession(cells.haproxy.address) as client:
+        for name, body, cell in bodies:
+            async with client.post(f"/api/v1/oauth/{name}", data=body) as response:
+                assert (response.status, response.headers["X-Cell"]) == (200, cell), body
     assert (await cells.ask(f"/internal/hosts/allowed?tenant={second}", **host))[0] == 404
 
 

@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not()), pytest.mark
 __all__ = ["bulk"]
 
 WEB, WORKER, MIGRATE = "vitrine-web.service", "vitrine-worker@.service", "vitrine-migrate.service"
+CELLS = "vitrine-cells.service"
 _SECONDS = 60
 _FIRST_STORE = 6_000_000
 # Prints the folders of the arguments in which a file can be created.
@@ -48,12 +49,13 @@ def unit(name: str, folder: Path, database_url: str, **settings: str) -> Unit:
     return Unit(name, make_state(folder / "state", name), database_url, secret | settings)
 
 
-@pytest.mark.parametrize("name", [WEB, WORKER])
+@pytest.mark.parametrize("name", [WEB, WORKER, CELLS])
 async def test_a_unit_may_write_to_its_state_and_temporary_folders_only(name: str, tmp_path: Path, database_url: str):
-    folders = ["/", "/etc", "/opt/vitrine", "/var/lib", "/var/log", "/tmp", "/var/lib/vitrine"]
+    state = "/var/lib/vitrine-cells" if name == CELLS else "/var/lib/vitrine"
+    folders = ["/", "/etc", "/opt/vitrine", "/var/lib", "/var/log", "/tmp", state]
     async with unit(name, tmp_path, database_url).running("-c", _TRY, *folders) as process:
         out, err = await process.communicate()
-    assert (out.decode().split(), err.decode()) == (["/tmp", "/var/lib/vitrine"], "")
+    assert (out.decode().split(), err.decode()) == (["/tmp", state], "")
 
 
 async def test_the_unit_of_migrations_ends_successfully(tmp_path: Path, database_url: str):
