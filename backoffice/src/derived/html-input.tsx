@@ -1,10 +1,13 @@
-// HTML as its source, with what it becomes beside it. Nothing of it runs, and it can't change the page around it.
+// HTML as it will look or as its source. It is shown as its source where the editor would lose something of it.
+import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import TextField from "@mui/material/TextField";
-import createPurifier from "dompurify";
+import FormHelperText from "@mui/material/FormHelperText";
 import { useInput, useTranslate } from "ra-core";
-import { useId, useMemo, useRef } from "react";
+import { useRef, useState } from "react";
+import { isExpressible } from "./html";
+import { HtmlEditor } from "./html-editor";
+import { HtmlSource } from "./html-source";
 
 interface Props {
   source: string;
@@ -12,67 +15,34 @@ interface Props {
   helperText: string | false;
 }
 
-// What a button puts around the chosen text.
-const MARKS = [
-  ["bold", "<strong>", "</strong>"],
-  ["italic", "<em>", "</em>"],
-  ["heading", "<h3>", "</h3>"],
-  ["paragraph", "<p>", "</p>"],
-  ["list", "<ul>\n  <li>", "</li>\n</ul>"],
-  ["link", '<a href="https://">', "</a>"],
-] as const;
-
-const purifier = createPurifier(window);
-// Links open beside the form, which stays as it is.
-purifier.addHook("afterSanitizeAttributes", (node) => {
-  if (node.tagName !== "A") return;
-  node.setAttribute("target", "_blank");
-  node.setAttribute("rel", "noopener noreferrer");
-});
-const RULES = {
-  USE_PROFILES: { html: true },
-  FORBID_TAGS: ["style", "form", "input", "button", "textarea", "select", "dialog", "audio", "video", "source"],
-  FORBID_ATTR: ["style", "class", "id", "name", "srcset", "tabindex", "autofocus", "popover"],
-};
-
-export function sanitized(html: string): string {
-  return purifier.sanitize(html, RULES);
-}
-
 export default function HtmlInput({ source, label, helperText }: Props) {
   const translate = useTranslate();
-  const id = useId();
   const { field, fieldState } = useInput({ source });
-  const input = useRef<HTMLTextAreaElement>(null);
   const html = typeof field.value === "string" ? field.value : "";
-  const preview = useMemo(() => ({ __html: sanitized(html) }), [html]);
-  const surround = (before: string, after: string) => {
-    const area = input.current;
-    if (!area) return;
-    const { selectionStart: start, selectionEnd: end } = area;
-    field.onChange(`${html.slice(0, start)}${before}${html.slice(start, end)}${after}${html.slice(end)}`);
-    requestAnimationFrame(() => {
-      area.focus();
-      area.setSelectionRange(start + before.length, end + before.length);
-    });
+  const edited = useRef<string | null>(null);
+  const [isSource, setSource] = useState(false);
+  const canEdit = html === edited.current || isExpressible(html);
+  const note = fieldState.error?.message ?? helperText;
+  const toggle = (
+    <Button size="small" aria-pressed={isSource || !canEdit} disabled={!canEdit} onClick={() => setSource(!isSource)}>{translate("html.source")}</Button>
+  );
+
+  if (isSource || !canEdit) {
+    return (
+      <Box sx={{ display: "grid", gap: 0.5 }}>
+        {!canEdit && <Alert severity="info" sx={{ py: 0 }}>{translate("html.source_only")}</Alert>}
+        <HtmlSource label={label} name={field.name} html={html} isInvalid={fieldState.invalid} note={note} onChange={field.onChange} onBlur={field.onBlur}>{toggle}</HtmlSource>
+      </Box>
+    );
+  }
+  const change = (changed: string) => {
+    edited.current = changed;
+    field.onChange(changed);
   };
   return (
-    <Box sx={{ display: "grid", gap: 1, gridTemplateColumns: { xs: "minmax(0, 1fr)", xl: "repeat(2, minmax(0, 1fr))" } }}>
-      <Box sx={{ display: "grid", gap: 0.5, alignContent: "start" }}>
-        <Box role="toolbar" aria-label={`${translate("html.tools")}: ${label}`} aria-controls={id} sx={{ display: "flex", flexWrap: "wrap", gap: 0.5 }}>
-          {MARKS.map(([name, before, after]) => <Button key={name} size="small" onClick={() => surround(before, after)}>{translate(`html.${name}`)}</Button>)}
-        </Box>
-        <TextField
-          id={id} label={label} name={field.name} value={html} onChange={field.onChange} onBlur={field.onBlur} inputRef={input} multiline minRows={4} maxRows={18} fullWidth
-          error={fieldState.invalid} helperText={fieldState.error?.message ?? helperText}
-        />
-      </Box>
-      <Box
-        component="section" aria-label={`${translate("html.preview")}: ${label}`} tabIndex={0}
-        sx={{ border: "1px dashed", borderColor: "divider", borderRadius: 1, p: 1.5, maxHeight: 460, overflow: "auto", overflowWrap: "anywhere", contain: "content", "& img": { maxWidth: "100%", height: "auto" }, "& > :first-of-type": { mt: 0 }, "& > :last-child": { mb: 0 } }}
-      >
-        {html ? <div data-preview="" dangerouslySetInnerHTML={preview} /> : <Box sx={{ color: "text.secondary" }}>{translate("html.preview")}</Box>}
-      </Box>
-    </Box>
+    <div data-html={field.name}>
+      <HtmlEditor label={label} html={html} isInvalid={fieldState.invalid} onChange={change} onBlur={field.onBlur}>{toggle}</HtmlEditor>
+      {note && <FormHelperText error={fieldState.invalid}>{note}</FormHelperText>}
+    </div>
   );
 }
