@@ -196,6 +196,13 @@ async def browse(shopper: Shopper) -> None:
     await shopper.see("2 produtos")
     await shopper.page.wait_for("document.querySelector('.card .name')?.innerText === 'Pilão de goiabeira'")
 
+    await shopper.go("/categoria/cozinha?etiqueta=madeira")
+    await shopper.see("3 produtos")
+    if shopper.width.is_phone:
+        await shopper.press("Filtrar", "summary")
+    await shopper.press("presente", ".facets label")
+    await shopper.page.wait_for("location.search === '?etiqueta=madeira&etiqueta=presente'")
+
     await shopper.go("/busca?q=")
     await shopper.press("Mostrar mais produtos")
     await shopper.see("48 de")

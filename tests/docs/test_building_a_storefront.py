@@ -208,7 +208,7 @@ def test_the_cart_shows_what_the_page_says(reader: Reader) -> None:
 def test_the_category_has_facets_for_its_filters(reader: Reader) -> None:
     search = reader.answers.find("CategoryPage", "product_search")
     assert search["total"] == len(search["edges"]) > 0
-    for facet in ("categories", "vendors", "prices", "ratings", "availability"):
+    for facet in ("categories", "vendors", "prices", "ratings", "availability", "tags"):
         assert search["facets"][facet], facet
 
 

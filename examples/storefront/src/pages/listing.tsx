@@ -23,22 +23,22 @@ const SORTS: Partial<Record<ProductSearchSort, string>> = {
   NAME_ASC: "De A a Z",
 };
 
-/** Return the filter in the address: `?categoria=<id>&preco=5000-9999&vendedor=<id>&nota=4&disponivel=1&<feature id>=<variant id>`. */
-function filterOf(query: URLSearchParams, features: string[]): ProductSearchFilter {
+const LISTS = [["categoria", "below_category_id"], ["vendedor", "vendor_id"], ["etiqueta", "tag"]] as const;
+
+/** Return the filter in the address: `?categoria=<id>&preco=5000-9999&vendedor=<id>&nota=4&disponivel=1&etiqueta=<tag>&<feature id>=<variant id>`. */
+function filterOf(query: URLSearchParams): ProductSearchFilter {
   const filter: ProductSearchFilter = {};
   const [from, to] = query.get("preco")?.split("-") ?? [];
   if (from) filter.price_from = Number(from);
   if (to) filter.price_to = Number(to);
-  if (query.has("categoria")) filter.below_category_id = query.getAll("categoria");
-  if (query.has("vendedor")) filter.vendor_id = query.getAll("vendedor");
+  for (const [name, key] of LISTS) if (query.has(name)) filter[key] = query.getAll(name);
   if (query.has("nota")) filter.rating_from = Number(query.get("nota"));
   if (query.has("disponivel")) filter.is_available = query.get("disponivel") === "1";
-  const chosen = features.map((id) => ({ feature_id: id, variant_ids: query.getAll(id) }));
-  if (chosen.length) filter.features = chosen;
+  const features = new Set([...query.keys()].filter((name) => /^[0-9a-f]{8}-/.test(name)));
+  if (features.size) filter.features = [...features].map((id) => ({ feature_id: id, variant_ids: query.getAll(id) }));
   return filter;
 }
 
-const featuresIn = (query: URLSearchParams) => [...new Set(query.keys())].filter((name) => /^[0-9a-f]{8}-/.test(name));
 const sortOf = (query: URLSearchParams) => (query.get("ordem") || undefined) as ProductSearchSort | undefined;
 
 export function Category({ slug }: { slug: string }) {
@@ -54,7 +54,7 @@ export function Category({ slug }: { slug: string }) {
 
 function KnownCategory({ id }: { id: string }) {
   const query = place.value.searchParams;
-  const filter = { ...filterOf(query, featuresIn(query)), below_category_id: [id] };
+  const filter = { ...filterOf(query), below_category_id: [id] };
   const variables = { id, filter, sort: sortOf(query) };
   const read = useRead(CategoryPageDocument, variables);
   return (
@@ -93,7 +93,7 @@ function KnownCategory({ id }: { id: string }) {
 export function Search() {
   const query = place.value.searchParams;
   const text = query.get("q") ?? "";
-  const variables = { query: text, filter: filterOf(query, featuresIn(query)), sort: sortOf(query) };
+  const variables = { query: text, filter: filterOf(query), sort: sortOf(query) };
   const read = useRead(SearchPageDocument, variables);
   return (
     <Loaded read={read}>
@@ -126,7 +126,7 @@ export function Vendor({ slug }: { slug: string }) {
 
 function KnownVendor({ vendor }: { vendor: NonNullable<VendorPageQuery["vendor"]> }) {
   const query = place.value.searchParams;
-  const filter = { ...filterOf(query, featuresIn(query)), vendor_id: [vendor.id] };
+  const filter = { ...filterOf(query), vendor_id: [vendor.id] };
   const variables = { query: "", filter, sort: sortOf(query) };
   const read = useRead(SearchPageDocument, variables);
   return (
@@ -226,6 +226,8 @@ interface Choice {
   count: number;
 }
 
+const choice = (value: string, { name, count }: { name: string; count: number }): Choice => ({ value, label: name, count });
+
 function Facets({ facets, byCategory }: { facets: Results["facets"]; byCategory: boolean }) {
   const [isOpen, setOpen] = useState(isWide.value);
   const price = (from: number, to: number | null) =>
@@ -234,39 +236,36 @@ function Facets({ facets, byCategory }: { facets: Results["facets"]; byCategory:
     <details class="facets" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Filtrar</summary>
       {byCategory && (
-        <Facet name="categoria" title="Categoria" choices={facets.categories.map((each) => ({ value: each.category_id, label: each.name, count: each.count }))} />
+        <Facet name="categoria" title="Categoria" choices={facets.categories.map((each) => choice(each.category_id, each))} />
       )}
       <Facet
         name="preco"
         title="Preço"
         isSingle
-        choices={facets.prices.map((step) => ({
-          value: `${step.from_cents}-${step.to_cents ?? ""}`,
-          label: price(step.from_cents, step.to_cents),
-          count: step.count,
-        }))}
+        choices={facets.prices.map(({ from_cents: from, to_cents: to, count }) => ({ value: `${from}-${to ?? ""}`, label: price(from, to), count }))}
       />
       <Facet
         name="disponivel"
         title="Disponibilidade"
         isSingle
-        choices={facets.availability.map((each) => ({ value: each.is_available ? "1" : "0", label: each.is_available ? "Disponível" : "Esgotado", count: each.count }))}
+        choices={facets.availability.map(({ is_available: is, count }) => ({ value: is ? "1" : "0", label: is ? "Disponível" : "Esgotado", count }))}
       />
       <Facet
         name="nota"
         title="Avaliação"
         isSingle
-        choices={facets.ratings.map((each) => ({ value: String(each.rating_from), label: `${each.rating_from} ★ ou mais`, count: each.count }))}
+        choices={facets.ratings.map(({ rating_from: from, count }) => ({ value: String(from), label: `${from} ★ ou mais`, count }))}
       />
       {facets.features.map((feature) => (
         <Facet
           key={feature.feature_id}
           name={feature.feature_id}
           title={feature.name}
-          choices={feature.values.map((each) => ({ value: each.variant_id, label: each.name, count: each.count }))}
+          choices={feature.values.map((each) => choice(each.variant_id, each))}
         />
       ))}
-      <Facet name="vendedor" title="Vendedor" choices={facets.vendors.map((each) => ({ value: each.vendor_id, label: each.name, count: each.count }))} />
+      <Facet name="etiqueta" title="Etiqueta" choices={facets.tags.map((each) => choice(each.name, each))} />
+      <Facet name="vendedor" title="Vendedor" choices={facets.vendors.map((each) => choice(each.vendor_id, each))} />
     </details>
   );
 }
