@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.commands.errors import CommandError
+from server.commands.errors import CommandError, describe_error
 from server.commands.output import add_json_option, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -77,18 +77,15 @@ async def _map(args: argparse.Namespace) -> None:
     change = await cell_map.update()
     counts = Counter(change.lines.values())
     if args.json:
-        print_json(
-            {"cells": counts, "written": change.written, "sent": change.sent, "unreadable": list(change.unreadable)}
-        )
+        print_json({"cells": counts, "written": change.written, "sent": change.sent, "unreadable": change.unreadable})
     else:
         print_line(
             f"{len(change.lines)} lines, {change.written} written to {args.to}, {change.sent} sent; "
             + ", ".join(f"{name}: {count}" for name, count in sorted(counts.items()))
         )
     if change.unreadable:
-        raise CommandError(
-            f"{', '.join(change.unreadable)} can't be read: what the map had is kept, so it may lack stores"
-        )
+        reasons = ", ".join(f"{name} ({reason})" for name, reason in change.unreadable.items())
+        raise CommandError(f"cells can't be read, and keep the lines that the map had: {reasons}")
 
 
 async def _sync(args: argparse.Namespace) -> None:
@@ -106,6 +103,7 @@ async def _sync(args: argparse.Namespace) -> None:
 
 
 async def _check_keys(cells: tuple[Cell, ...]) -> None:
+    from kernel.errors import Unavailable
     from kernel.settings import SettingError
     from server.commands.context import quiet_logging, read_settings
     from server.database import DatabaseLocation
@@ -117,5 +115,5 @@ async def _check_keys(cells: tuple[Cell, ...]) -> None:
     for cell in cells:
         try:
             await check_secret_key(settings, DatabaseLocation(cell.url, cell.url, is_embedded=False))
-        except SettingError as error:
-            raise CommandError(f"cell {cell.name}: {error}") from error
+        except (SettingError, Unavailable) as error:
+            raise CommandError(f"cell {cell.name}: {describe_error(error)}") from error

@@ -29,12 +29,12 @@ Stores = tuple[ServedStore, ...]
 
 @dataclass(frozen=True, slots=True)
 class MapChange:
-    """What writing the map did: its lines, how many of the file and of HAProxy's map differed, the cells that couldn't be read."""
+    """What writing the map did: its lines, how many of the file and of HAProxy's map differed, and why cells couldn't be read."""
 
     lines: Lines
     written: int
     sent: int
-    unreadable: tuple[str, ...]
+    unreadable: dict[str, str]
 
 
 class CellMap:
@@ -47,7 +47,7 @@ class CellMap:
         self._known: dict[str, Stores | None] = {cell.name: None for cell in cells}
         self._due = asyncio.Event()
         self._problem = ""
-        self._lost: set[str] = set()
+        self._unreadable: dict[str, str] = {}
 
     async def update(self) -> MapChange:
         """Read all cells and write the map; raises CellError, before anything is written, for a store in two cells."""
@@ -89,7 +89,11 @@ class CellMap:
         try:
             while True:
                 changed.clear()
+                was_readable = cell.name not in self._unreadable
                 is_readable = await self._read(cell)
+                if was_readable and not is_readable:
+                    reason = self._unreadable[cell.name]
+                    logger.warning("the cell %s can't be read, and its lines stay: %s", cell.name, reason)
                 self._due.set()
                 try:
                     async with asyncio.timeout(_READ_AGAIN_SECONDS if is_readable else _UNREADABLE_SECONDS):
@@ -102,16 +106,14 @@ class CellMap:
             await listener.close()
 
     async def _read(self, cell: Cell) -> bool:
-        """Read what a cell serves; None is known of one that can't be read, and the log says so once."""
+        """Read what a cell serves; return whether it could be read."""
         try:
             self._known[cell.name] = await read_stores(cell)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             self._known[cell.name] = None
-            if cell.name not in self._lost:
-                self._lost.add(cell.name)
-                logger.warning("the cell %s can't be read, and its lines stay: %r", cell.name, error)
+            self._unreadable[cell.name] = repr(error)
             return False
-        self._lost.discard(cell.name)
+        self._unreadable.pop(cell.name, None)
         return True
 
     async def _write(self) -> MapChange:
@@ -121,6 +123,4 @@ class CellMap:
         if differences or not self._path.exists():
             write_map(self._path, lines)
         sent = await update_map(self._socket, self._path, lines) if self._socket is not None else 0
-        return MapChange(
-            lines, differences, sent, tuple(name for name, stores in self._known.items() if stores is None)
-        )
+        return MapChange(lines, differences, sent, dict(self._unreadable))

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -62,7 +63,7 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
         if not words or words[0].startswith("#"):
             continue
         # The line isn't quoted: it may have a password.
-        if len(words) != 2 or not _NAME.fullmatch(words[0]) or not words[1].startswith(("postgresql:", "postgres:")):
+        if len(words) != 2 or not _NAME.fullmatch(words[0]) or not _is_url(words[1]):
             raise CellError(f"{path}, line {number}: expected the name of a cell and postgresql://…")
         if words[0] in cells:
             raise CellError(f"{path}, line {number}: the cell {words[0]} was named before")
@@ -70,6 +71,15 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
     if not cells:
         raise CellError(f"{path} names no cell")
     return tuple(cells.values())
+
+
+def _is_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        # Several hosts are no port that urlsplit can read.
+        return url.scheme in ("postgresql", "postgres") and ("," in url.netloc or url.port != 0)
+    except ValueError:
+        return False
 
 
 async def read_stores(cell: Cell) -> tuple[ServedStore, ...]:

@@ -72,7 +72,8 @@ def test_no_line_goes_away_while_a_cell_cannot_be_read():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "# none", "one", "one mysql://a", "one postgresql://a b", "a;b postgresql://a", "one postgresql://secret\none postgresql://b"]
+    "text", ["", "# none", "one", "one mysql://a", "one postgresql://a:b/c", "one postgresql://a b", "a;b postgresql://a",
+             "one postgresql://secret\none postgresql://b"]
 )  # fmt: skip
 def test_a_wrong_file_of_cells_is_refused_without_its_passwords(tmp_path: Path, text: str):
     file = tmp_path / "cells.conf"
@@ -81,6 +82,27 @@ def test_a_wrong_file_of_cells_is_refused_without_its_passwords(tmp_path: Path, 
         read_cells(file)
     assert str(file) in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_a_file_of_cells_may_have_comments_and_several_hosts(tmp_path: Path):
+    file = tmp_path / "cells.conf"
+    file.write_text("# cells\n\none postgresql://a:1,b:2/c\ntwo postgres:///d?host=/run\n", encoding="utf-8")
+    assert [(cell.name, cell.url) for cell in read_cells(file)] == [
+        ("one", "postgresql://a:1,b:2/c"),
+        ("two", "postgres:///d?host=/run"),
+    ]
+
+
+def test_commands_name_a_cell_that_cannot_be_read_and_keep_its_lines(tmp_path: Path):
+    file, to = tmp_path / "cells.conf", tmp_path / "cells.map"
+    file.write_text("one postgresql://u:hunter2@127.0.0.1:1/d", encoding="utf-8")
+    to.write_text("a.example one\n", encoding="utf-8")
+    vitrine = Vitrine(tmp_path, VITRINE_CELLS_FILE=str(file))
+    for command in (["map", "--to", str(to)], ["sync"]):
+        line = vitrine("cells", *command).error_line
+        assert ("one" in line, "Connect call failed" in line, "hunter2" in line) == (True, True, False), line
+    assert read_map(to) == {"a.example": "one"}
+    assert vitrine("cells", "map", "--to", str(tmp_path / "none" / "cells.map")).code == 1
 
 
 def test_the_configuration_of_cells_is_that_of_one_deployment_with_a_choice_of_the_backend():
@@ -201,7 +223,7 @@ async def test_requests_reach_the_cell_of_their_store_as_vitrine_finds_it(cells:
     refused = cells.vitrine("cells", "map", "--to", str(cells.map_file), VITRINE_CELLS_FILE="").error_line
     assert "VITRINE_CELLS_FILE" in refused
     written = (await cells.update("--json")).json
-    assert written == {"cells": {"one": 2, "two": 3}, "written": 5, "sent": 5, "unreadable": []}
+    assert written == {"cells": {"one": 2, "two": 3}, "written": 5, "sent": 5, "unreadable": {}}
     assert (await cells.update("--json")).json | {"cells": {}} == written | {"cells": {}, "written": 0, "sent": 0}
 
     host = {"Host": "two.example"}
