@@ -86,7 +86,7 @@ def _restrictions(values: Mapping[str, Any]) -> list[Condition]:
 
 def _restriction(name: str, value: Any) -> Condition:
     condition = PRODUCTS.filters[name].build(_ids(name, value) if name.endswith("_id") else value)
-    return Condition(search_read.on_product(condition.sql), condition.params)
+    return Condition(search_read.on_entry(condition.sql), condition.params)
 
 
 def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:

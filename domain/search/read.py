@@ -18,7 +18,7 @@ from domain.catalog.tags import normalize_tag
 from domain.marketplace.read import VENDORS
 from domain.visibility import is_shopper
 from kernel.scope import Scope
-from models.reading.queries import Condition, Entity, Sort, compares
+from models.reading.queries import Condition, Entity, Sort, compares, has_any_id
 
 MAX_FEATURES = 10
 """The number of features that a search may be narrowed down by."""
@@ -100,19 +100,16 @@ def category_choice(ids: list[Any], slugs: list[str]) -> Choice:
 
 
 def placed_in(ids: list[Any], slugs: list[str]) -> Condition:
-    """Return the condition of the products `p` in any of the categories, not below."""
+    """Return the condition of the products in any of the categories, not below."""
     categories = _ids_of("categories", ids, slugs)
-    return Condition(
-        "EXISTS (SELECT FROM product_categories l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id"
-        f" AND l.category_id = ANY(ARRAY({categories.sql})))",
-        categories.params,
-    )
+    placed = Condition(f"l.category_id = ANY(ARRAY({categories.sql}))", categories.params)
+    return has_any_id("t.product_id", "product_categories l", "l.product_id", placed)
 
 
 def vendor_choice(ids: list[Any], slugs: list[str]) -> Choice:
     """Return the choice of products of any of the vendors."""
     vendors = _ids_of("vendors", ids, slugs)
-    return Choice(Dimension.VENDOR, Condition(f"t.vendor_id IN ({vendors.sql})", vendors.params))
+    return Choice(Dimension.VENDOR, Condition(f"t.vendor_id = ANY(ARRAY({vendors.sql}))", vendors.params))
 
 
 def price_choice(lowest: int | None, highest: int | None) -> Choice:

@@ -47,7 +47,7 @@ class Search:
 
     `words` are those of `kernel.text.compound_words`: None without a query, which every product matches, empty for a query without words.
     A product has to match all of them, or all of one of the `subsets`, each words joined by spaces, where there are any.
-    `restrictions` are conditions on the product `p`. `sort` is RELEVANCE or a name of `SORTS`. `after` is the sort key and the id of the
+    `restrictions` are conditions on the entry. `sort` is RELEVANCE or a name of `SORTS`. `after` is the sort key and the id of the
     record before the page (after it, when `backward`). `price` are the joins with the price that the caller pays; None where that is the
     catalogue's. `tags` counts by tag, among the facets.
     """
@@ -175,7 +175,7 @@ def _entries(search: Search, statement: Statement) -> str:
     """Return the entries of a search without facets."""
     key, is_joined = _key(search, statement)
     where = [*_where(search, statement), *[statement.bind(choice.condition) for choice in search.choices]]
-    tables = _tables(search, statement, is_joined or bool(search.restrictions), key, *where)
+    tables = _tables(search, statement, is_joined, key, *where)
     return f"SELECT t.product_id AS id, {key} AS key FROM {tables} WHERE {_all(where)}"
 
 
@@ -228,7 +228,7 @@ def _narrowed(search: Search, statement: Statement, columns: str, *, is_joined: 
     where += [statement.bind(choice.condition) for choice in search.choices if choice.dimension == Dimension.CATEGORY]
     choices = [statement.bind(choice.condition) for choice in search.counted_choices]
     failed = " + ".join([f"CASE WHEN {text} THEN 0 ELSE {1 << bit} END" for bit, text in enumerate(choices)]) or "0"
-    tables = _tables(search, statement, is_joined or bool(search.restrictions), columns, failed, *where)
+    tables = _tables(search, statement, is_joined, columns, failed, *where)
     sql = f"SELECT {columns}, {failed} AS failed FROM {tables} WHERE {_all(where)}"
     if len(choices) < 2:
         return sql
