@@ -246,6 +246,12 @@ def code(table: CodeTable) -> ValueType:
     return ValueType(parse=parse, parse_filter=lambda text: codes.parse_code(text, table), echoes_parsed=True)
 
 
+HIDDEN_AS_DISABLED = code(
+    CodeTable("status", {**codes.SWITCH_STATUSES.labels, "D": (*codes.SWITCH_STATUSES.labels["D"], "h", "hidden")})
+)
+"""The status of records that CS-Cart hides from its storefront by `H`, which disables them here."""
+
+
 def code_name(table: CodeTable) -> ValueType:
     """Describe a code whose long name is shown."""
     names = {each: table.name(each) for each in table.codes}

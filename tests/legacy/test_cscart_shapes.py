@@ -284,3 +284,31 @@ async def test_lines_of_orders_say_what_is_to_be_shipped(cscart: SampleStore, sa
             if store is cscart:
                 assert (await store.put(path, record)).status == 200
                 assert (await store.get(path)).body == record, "a record sent back changes nothing"
+
+
+@pytest.mark.parametrize(
+    "path, name", [("features", "description"), ("payments", "payment"), ("shippings", "shipping")]
+)
+async def test_what_cs_cart_hides_is_disabled(path: str, name: str, cscart: SampleStore, sample: SampleStore) -> None:
+    body = {name: "Oculto", "status": "H"}
+    refused = await sample.post(f"/api/{path}", body)
+    assert (refused.status, refused.body["message"]) == (400, "status is 'H'; expected one of A, D")
+    number = str(next(iter((await created(cscart, path, body)).values())))
+    assert (await cscart.get(f"/api/{path}/{number}")).body["status"] == "D"
+    key = f"{path[:-1]}_id"
+    assert number in [row[key] for row in (await cscart.get(f"/api/{path}?status=H&items_per_page=0")).body[path]]
+    assert (await cscart.put(f"/api/{path}/{number}", {"status": "A"})).status == 200
+    assert (await cscart.get(f"/api/{path}/{number}")).body["status"] == "A"
+    wrong = await cscart.put(f"/api/{path}/{number}", {"status": "X"})
+    assert (wrong.status, wrong.body["message"]) == (400, "status is 'X'; expected one of A, D")
+
+
+async def test_a_new_feature_may_have_an_internal_name_alone(cscart: SampleStore, sample: SampleStore) -> None:
+    body = {"internal_name": "Tecido", "feature_type": "S", "purpose": "find_products"}
+    number = (await created(cscart, "features", body))["feature_id"]
+    assert (await cscart.get(f"/api/features/{number}")).body["description"] == "Tecido"
+    both = (await created(cscart, "features", {**body, "description": "Material"}))["feature_id"]
+    assert (await cscart.get(f"/api/features/{both}")).body["description"] == "Material"
+    for store, refused in ((cscart, {"internal_name": ""}), (sample, body)):
+        answer = await store.post("/api/features", refused)
+        assert (answer.status, answer.body["message"]) == (400, "description is required"), refused

@@ -24,8 +24,6 @@ from rest_facade.legacy.resource import (
 )
 
 _SWITCH_STATUS = types.code(SWITCH_STATUSES)
-# CS-Cart's hidden languages are those of which only administrators see the texts, which disabled ones are here.
-_LANGUAGE_STATUS = CodeTable("status", {**SWITCH_STATUSES.labels, "D": (*SWITCH_STATUSES.labels["D"], "h", "hidden")})
 
 _HIDDEN = "H"
 _PAGE_CODE = replace(
@@ -97,7 +95,7 @@ LANGUAGES = Resource(
         id_field("lang_id"),
         replace(LANG_CODE, input_path="code", filter_name="code"),
         *same_names(types.TEXT, "name", "country_code", "direction"),
-        RecordField("status", types.code(_LANGUAGE_STATUS), "status", "status"),
+        RecordField("status", types.HIDDEN_AS_DISABLED, "status", "status"),
     ),
     input_fields=(RecordField("from_lang_code", types.TEXT, "variables_from"),),
     required=("lang_code", "name"),

@@ -260,6 +260,12 @@ def _parse_purpose(parameters: Mapping[str, list[str]], scope: Scope) -> dict[st
     return {"type": sorted(types_)}
 
 
+def _name_new(body: Record) -> Record:
+    """Name a new feature as administrators see it, if the body has no name for customers."""
+    named = body.get("description") in (None, "") and body.get("internal_name")
+    return {**body, "description": body["internal_name"]} if named else body
+
+
 FEATURES = Resource(
     path="features",
     privilege_area="catalog",
@@ -285,7 +291,7 @@ FEATURES = Resource(
             "category_id",
         ),
         RecordField("categories_ids", types.IDS, "category_ids", "category_id"),
-        RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
+        RecordField("status", types.code(SWITCH_STATUSES), "status", "status", cscart_type=types.HIDDEN_AS_DISABLED),
         RecordField("position", types.INTEGER, "position", "position"),
         *same_names(types.TEXT, "prefix", "suffix"),
         *same_names(types.FLAG, "comparison", "display_on_product", "display_on_catalog"),
@@ -304,6 +310,7 @@ FEATURES = Resource(
     ),
     permissions={IN_CSCART: is_cscart},
     required=("description",),
+    cscart_new=_name_new,
     message_terms={
         "group": "group_id",
         "categories": "categories_ids",

@@ -29,7 +29,7 @@ PAYMENTS = Resource(
         RecordField("p_surcharge", types.optional(types.MONEY), "surcharge_percent", "surcharge_percent"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         RecordField("position", types.optional(types.INTEGER), "position", "position"),
-        RecordField("status", types.code(PAYMENT_STATUSES), "status", "status"),
+        RecordField("status", types.code(PAYMENT_STATUSES), "status", "status", cscart_type=types.HIDDEN_AS_DISABLED),
     ),
     required=("payment",),
     message_terms={"payment method": "payment", "vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},

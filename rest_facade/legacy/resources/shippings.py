@@ -103,7 +103,7 @@ SHIPPINGS = Resource(
         RecordField("free_from", types.OPTIONAL_MONEY, "free_from_cents", "free_from_cents"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         RecordField("position", types.optional(types.INTEGER), "position", "position"),
-        RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
+        RecordField("status", types.code(SWITCH_STATUSES), "status", "status", cscart_type=types.HIDDEN_AS_DISABLED),
         RecordField("rates", _RATES, "rates", source="price_list"),
         RecordField("service", types.OBJECT, "service"),
         RecordField("rate_source", types.TEXT, "rate_source", "rate_source"),
