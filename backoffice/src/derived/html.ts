@@ -12,7 +12,7 @@ const NAMES: Readonly<Record<string, string>> = { b: "strong", i: "em" };
 const BLOCK = /^(P|H[1-6]|UL|OL|LI|BLOCKQUOTE|PRE|HR|DIV|TABLE|SECTION|ARTICLE|FIGURE|IFRAME|VIDEO|DL|CENTER)$/;
 // What holds paragraphs, also where none are written.
 const CONTAINER = /^(BODY|LI|BLOCKQUOTE)$/;
-const BESIDE_BLOCKS = / *(<\/?(?:p|h[1-6]|ul|ol|li|blockquote|pre|hr|br)(?: [^>]*)?>) */g;
+const AROUND_BLOCKS = / *(<\/?(?:p|h[1-6]|ul|ol|li|blockquote|pre|hr|br)(?: [^>]*)?>) */g;
 
 // A script or style at the beginning would be the head's.
 const parsed = (html: string) => new DOMParser().parseFromString(`<body>${html}`, "text/html").body;
@@ -33,7 +33,7 @@ export function isExpressible(html: string): boolean {
 
 // The same text for HTML that browsers show alike.
 function meaning(html: string): string {
-  return inner(parsed(html)).replace(/ ((?:<[^>]*>)+) /g, " $1").replace(BESIDE_BLOCKS, "$1");
+  return inner(parsed(html)).replace(/ ((?:<[^>]*>)+) /g, " $1").replace(AROUND_BLOCKS, "$1");
 }
 
 function inner(element: Element): string {

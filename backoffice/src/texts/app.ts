@@ -59,7 +59,7 @@ export const APP: Texts = {
   "html.preview": ["Prévia", "Preview"],
   "form.progress": ["%{percent} % enviado", "%{percent} % sent"],
   "form.drag": ["Arraste para mudar a ordem; a primeira é a principal.", "Drag to change the order; the first one is the main picture."],
-  "form.alt": ["Texto alternativo", "Alternative text"],
+  "form.alt": ["Descrição", "Description"],
   "form.general": ["Dados", "Data"],
   "form.json_invalid": ["JSON inválido: %{reason}", "Invalid JSON: %{reason}"],
   "form.add": ["Adicionar", "Add"],
