@@ -183,6 +183,7 @@ def _parse_host(host: str) -> str | None:
 def build_store(row: Record) -> Store:
     """Build a store from a row of `tenants`."""
     custom_statuses = _json(row["status_letters"])
+    move = _json(row.get("move"))  # absent before the migration 0071
     return from_row(
         Store,
         row,
@@ -192,7 +193,8 @@ def build_store(row: Record) -> Store:
         is_read_only=row.get("is_read_only", False),  # absent before the migration 0027
         limits=_json(row.get("limits")),  # absent before the migration 0062
         host=row.get("host") or "",
-        is_moving=_json(row.get("move")).get("state") in ("leaving", "left"),  # absent before the migration 0071
+        is_moving=move.get("state") in ("leaving", "left"),
+        former_ids=tuple(move.get("former_ids", ())),
     )
 
 

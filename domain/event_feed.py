@@ -157,14 +157,14 @@ def encode_cursor(store: Store, position: int) -> str:
 
 
 def _decode_cursor(store: Store, cursor: str) -> int:
-    """Return the position of a cursor; raises `ValidationFailed` for any text but a cursor of the store."""
+    """Return the position of a cursor; raises `ValidationFailed` for any text but a cursor of the store, here or where it came from."""
     try:
         text = cursor.encode("ascii")
         encrypted = base64.b64decode(text + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
         store_id, position = _CURSOR.unpack(decrypt_deterministic(_PURPOSE, encrypted))
     except (DecryptionError, ValueError, struct.error) as error:
         raise _unknown_cursor() from error
-    if store_id != store.id:
+    if store_id not in (store.id, *store.former_ids):
         raise _unknown_cursor()
     return int(position)
 

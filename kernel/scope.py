@@ -42,7 +42,7 @@ class Store:
     stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses. While it
     `is_read_only`, mutations other than sign-ins are refused. `limits` are those that the platform set (`domain.store_limits`),
     `host` the one of which links for its clients are; empty without one of its own. One that `is_moving` is served, or will be within
-    seconds, by another database.
+    seconds, by another database; `former_ids` are its ids in those that it came from.
     """
 
     id: int
@@ -59,6 +59,7 @@ class Store:
     limits: Mapping[str, int] = field(default_factory=dict)
     host: str = ""
     is_moving: bool = False
+    former_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

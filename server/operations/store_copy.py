@@ -68,11 +68,12 @@ class Side:
         await self.connection.execute("SELECT set_config('vitrine.tenant', $1, false)", str(self.store_id))
 
     async def set(self, status: str | None, is_read_only: bool, move: dict[str, Any], connection: Any = None) -> None:
-        """Set the state of the store, None: its status stays; every process knows within a second.
+        """Set the state of the store, None: its status stays; every process knows within a second. Its former ids stay.
 
         Raises ArchiveError when the store is gone.
         """
         connection = connection or self.connection
+        move = {"former_ids": self.move.get("former_ids", []), **move}
         new_status = await connection.fetchval(_SET, self.store_id, status, is_read_only, json.dumps(move))
         if new_status is None:
             raise ArchiveError("the store was deleted meanwhile: repeat this")

@@ -228,6 +228,7 @@ class StoreMove:
             await target.connection.executemany(_ADD_HOST, [(target.store_id, *host) for host in hosts])
             since = await target.connection.fetchval(_OLDEST)
             move = {"state": ARRIVED, "ticket": leaving["ticket"], "since": since, "at": format_rfc3339(now())}
+            move["former_ids"] = sorted({*source.move["former_ids"], source.store_id})
             await target.set(source.status, leaving["was_read_only"], move)
 
     async def _leave(self, connection: asyncpg.Connection) -> None:

@@ -100,7 +100,7 @@ def test_commands_name_a_cell_that_cannot_be_read_and_keep_its_lines(tmp_path: P
     vitrine = Vitrine(tmp_path, VITRINE_CELLS_FILE=str(file))
     for command in (["map", "--to", str(to)], ["sync"]):
         line = vitrine("cells", *command).error_line
-        assert ("one" in line, "Connect call failed" in line, "hunter2" in line) == (True, True, False), line
+        assert ("one" in line, "Connect call failed" in line, "hunter2" in line) == (True, True, False), (command, line)
     assert read_map(to) == {"a.example": "one"}
     assert vitrine("cells", "map", "--to", str(tmp_path / "none" / "cells.map")).code == 1
 
