@@ -11,8 +11,12 @@ from models.table_contents import columns_sql
 # What each database has of its own in the row of an app.
 _OWN_COLUMNS = {"id", "registered_in"}
 
-OF_MOVED_STORE = "excluded.registered_in IS NOT NULL"
-"""An app that exists is replaced where the store that moves has registered it: only there can it have been changed."""
+NONE = "false"
+"""No app that exists is replaced: what an archive says of who registered it proves nothing."""
+OF_MOVED_STORE = (
+    "excluded.registered_in IS NOT NULL AND coalesce(a.registered_in, excluded.registered_in) = excluded.registered_in"
+)
+"""An app that exists is replaced where the store that moves has registered it, and no other store here: only there was it changed."""
 OF_OTHER_CELLS = """NOT EXISTS (
     SELECT FROM tenants t WHERE t.id = a.registered_in AND coalesce(t.move->>'state', '') NOT IN ('copying', 'left')
 )"""

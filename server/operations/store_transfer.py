@@ -30,7 +30,7 @@ from kernel.scope import Store
 from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
 from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
-from server.operations.app_copies import OF_MOVED_STORE, write_apps
+from server.operations.app_copies import NONE, write_apps
 from server.operations.archives import (
     CHUNK_BYTES,
     ArchiveError,
@@ -371,7 +371,7 @@ class _Import:
         """Insert the apps that this installation lacks, and note its ids of all."""
         await self._load(part)
         stores = (self._manifest["store"]["id"], self._store_id)
-        await write_apps(self._connection, part.copy_name, part.columns, OF_MOVED_STORE, stores)
+        await write_apps(self._connection, part.copy_name, part.columns, NONE, stores)
 
     async def _insert(self, part: Part) -> None:
         """Insert the rows of a loaded table."""

@@ -185,6 +185,26 @@ async def test_installed_apps_move_with_their_secrets(sample, here, there, tmp_p
         use(own)
 
 
+async def test_an_archive_changes_no_app_that_is_registered_already(sample, here, there, tmp_path):
+    app = await register_app(sample.scope, APP)
+    await one(here, "insert into app_installations (tenant_id, public_id, app_id, scopes)"
+                    " select $1, gen_random_uuid(), id, '{read_orders}' from apps where client_id = $2 returning id",
+              sample.store.id, app.client_id)  # fmt: skip
+    registered = await one(here, "select public_id from apps where client_id = $1", app.client_id)
+    await one(there, "insert into apps (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed)"
+                     " values ($1, $2, 'Outro', 'live', '{https://outro.example}', '{read_orders}', sha256('outro'), 'x') returning id",
+              registered["public_id"], app.client_id)  # fmt: skip
+    file = tmp_path / "loja.store"
+    here("tenant", "export", sample.host, str(file))
+    assert there("tenant", "import", str(file)).code == 0
+    kept = await one(
+        there,
+        "select name, secret_hash = sha256('outro') as is_own, registered_in from apps where client_id = $1",
+        app.client_id,
+    )
+    assert tuple(kept) == ("Outro", True, None)
+
+
 async def test_a_read_only_store_answers_reads_and_refuses_writes_until_it_is_resumed(sample, here, tmp_path):
     await sample.token(sample.owner)
     assert here("tenant", "export", sample.host, str(tmp_path / "loja.store"), "--read-only").code == 0
