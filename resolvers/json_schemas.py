@@ -96,9 +96,9 @@ def _object(
     if isinstance(first, FragmentSpreadNode) and not others and first.name.value.endswith(type_.name):
         name = first.name.value
     properties: dict[str, Schema] = {}
-    optional: set[str] = set()
-    _collect(type_, selection_set, fragments, properties, optional, False)
-    required = [name for name in properties if name not in optional]
+    certain: set[str] = set()
+    _collect(type_, selection_set, fragments, properties, certain, False)
+    required = [name for name in properties if name in certain]
     return named(name, {"type": "object", "properties": properties, "required": required})
 
 
@@ -107,26 +107,27 @@ def _collect(
     selection_set: SelectionSetNode | None,
     fragments: dict[str, FragmentDefinitionNode],
     properties: dict[str, Schema],
-    optional: set[str],
+    certain: set[str],
     conditional: bool,
 ) -> None:
     for node in selection_set.selections if selection_set is not None else ():
-        # Fields with `@include` or `@skip` may be missing.
+        # Fields may be missing that are selected with `@include` or `@skip` only.
         is_optional = conditional or bool(node.directives)
         if isinstance(node, FieldNode):
             key = node.alias.value if node.alias else node.name.value
             if node.name.value == "__typename":
                 properties[key] = dict(STRING)
+                certain.add(key)
                 continue
             properties[key] = _output(type_, node, fragments)
-            if is_optional:
-                optional.add(key)
+            if not is_optional:
+                certain.add(key)
         elif isinstance(node, FragmentSpreadNode):
             fragment = fragments[node.name.value]
-            _collect(type_, fragment.selection_set, fragments, properties, optional, is_optional)
+            _collect(type_, fragment.selection_set, fragments, properties, certain, is_optional)
         else:
             assert isinstance(node, InlineFragmentNode)
-            _collect(type_, node.selection_set, fragments, properties, optional, is_optional)
+            _collect(type_, node.selection_set, fragments, properties, certain, is_optional)
 
 
 def _output(type_: GraphQLObjectType, node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> Schema:

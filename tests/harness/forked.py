@@ -40,7 +40,8 @@ def request(
     }
     data = json.dumps(message).encode() + b"\n"
     sent = socket.send_fds(connection, [data], list(descriptors.values()))
-    connection.sendall(data[sent:])
+    if sent < len(data):  # nothing, sent to a program that has ended already, is an error
+        connection.sendall(data[sent:])
     return connection, int(receive(connection))
 
 
