@@ -43,7 +43,7 @@ _STEPS = tuple(digit * 10**power for power in range(3, 16) for digit in (1, 2, 5
 _CATEGORY_SEARCH = f"""
 WITH chosen AS (SELECT c.id FROM categories c WHERE c.tenant_id = $1 AND c.public_id = $2::uuid),
 f AS MATERIALIZED (
-    SELECT e.product_id AS id, e.price_cents, e.vendor_id, e.rating / 100 AS stars, e.category_ids, e.variant_ids, a.is_available,
+    SELECT e.product_id AS id, e.price_cents, e.vendor_id, e.rating / 100 AS stars, e.category_ids, e.variant_ids, e.tags, a.is_available,
         (e.price_cents < $3)::int + 2 * (a.is_available <> $4)::int AS failed
     FROM search_entries e CROSS JOIN LATERAL (SELECT {_ENTRY_IS_AVAILABLE} AS is_available OFFSET 0) a
     WHERE e.tenant_id = $1 AND e.status = 'A' AND e.product_id = ANY(ARRAY(
@@ -76,7 +76,9 @@ SELECT json_build_object(
         FROM (SELECT unnest(variant_ids) AS id, count(*) AS n FROM e WHERE failed = 0 GROUP BY 1) u
         JOIN feature_variants x ON x.tenant_id = $1 AND x.id = u.id
         JOIN features f ON f.tenant_id = $1 AND f.id = x.feature_id AND f.filterable AND f.status = 'A' AND f.deleted_at IS NULL
-    ) g WHERE place <= 100))
+    ) g WHERE place <= 100),
+    'tags', (SELECT json_agg(json_build_array(tag, n)) FROM (
+        SELECT tag, count(*) AS n FROM (SELECT unnest(tags) AS tag FROM e WHERE failed = 0) u GROUP BY 1 ORDER BY n DESC, tag LIMIT 100) g))
 """
 # Of one word. The score is that of the product's own search: words in the name, exact ones, availability.
 _WORD_SEARCH = f"""
@@ -182,10 +184,11 @@ def _pricing(promotions: Iterable[_Promotion], base: int, categories: Sequence[i
     return {"price_cents": cents, "base_cents": base, "discount_cents": base - cents}
 
 
-def _image(url: str | None, alt: str, *size: int) -> dict[str, Any] | None:
+def _image(url: str | None, alt: str, width: int = 0, height: int = 0) -> dict[str, Any] | None:
+    """Return an image of the store, a link, which has no sizes of its own."""
     if url is None:
         return None
-    return {"url": url, "alt": alt, **({"width": size[0], "height": size[1]} if size else {})}
+    return {"url": url, "srcset": None, "alt": alt, "width": width, "height": height, "blurhash": None}
 
 
 def _data(**values: Any) -> bytes:
@@ -236,6 +239,7 @@ def _facets(matched: Mapping[str, Any]) -> dict[str, Any]:
         "ratings": [{"rating_from": rating, "count": count} for rating, count in at_least if count],
         "availability": [{"is_available": value, "count": count} for value, count in matched["availability"] or ()],
         "features": list(features.values()),
+        "tags": [{"name": tag, "count": count} for tag, count in matched["tags"] or ()],
     }
 
 
@@ -340,8 +344,8 @@ def _cart_item(
     is_on_sale: bool,
     url: str | None,
     alt: str,
-    _width: int,
-    _height: int,
+    width: int,
+    height: int,
     id_: str,
     quantity: int,
     options: str,
@@ -362,7 +366,12 @@ def _cart_item(
         "total_cents": quantity * cents,
         "is_available": is_on_sale,
         "options": orjson.loads(options),
-        "product": {"id": product_id, "slug": slug, "main_image": _image(url, alt), "max_quantity": most},
+        "product": {
+            "id": product_id,
+            "slug": slug,
+            "main_image": _image(url, alt, width, height),
+            "max_quantity": most,
+        },
     }
     warnings = []
     about = {"item": {"id": id_}, "available_quantity": None, "previous_price_cents": None, "price_cents": None}

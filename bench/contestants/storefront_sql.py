@@ -34,7 +34,8 @@ _REVIEWS = """FROM discussion_threads h JOIN discussion_posts d ON d.tenant_id =
 def _promotion(product: str) -> str:
     """Return the join of the promotion of a product, with its discount in cents."""
     return f"""LEFT JOIN LATERAL (
-        SELECT m.name, ({product}.price_cents * (m.gifts -> 0 ->> 'value')::bigint + 50000) / 100000 AS cents FROM promotions m
+        SELECT m.name, ({product}.price_cents * (m.gifts -> 0 ->> 'value')::bigint + 50000) / 100000 AS cents,
+            (m.gifts -> 0 ->> 'value')::bigint AS share FROM promotions m
         WHERE m.tenant_id = $1 AND m.deleted_at IS NULL AND m.status = 'A' AND m.zone = 'catalog' AND m.coupon_key = ''
             AND (m.from_at IS NULL OR m.from_at <= now()) AND (m.to_at IS NULL OR m.to_at >= now())
             AND EXISTS (SELECT FROM product_categories k JOIN categories a ON a.tenant_id = $1 AND a.id = k.category_id
@@ -43,9 +44,23 @@ def _promotion(product: str) -> str:
         ORDER BY m.priority, m.id LIMIT 1) m ON true"""
 
 
+_PRICE = f"greatest(0, t.price_cents + c.price_cents + {_MODIFIERS})::bigint"
+
+
 def _price_range(function: str) -> Value:
-    price = f"greatest(0, t.price_cents + c.price_cents + {_MODIFIERS})::bigint"
-    return number(f"coalesce((SELECT {function}({price}) {_COMBINATIONS}), t.price_cents)")
+    return number(f"coalesce((SELECT {function}({_PRICE}) {_COMBINATIONS}), t.price_cents)")
+
+
+def _link(alias: str) -> dict[str, Value]:
+    """Return the members of an image that is a link, which has no sizes of its own."""
+    return {
+        "url": text(f"{alias}.url"),
+        "srcset": number("NULL::text"),
+        "alt": text(f"{alias}.alt"),
+        "width": number(f"{alias}.width"),
+        "height": number(f"{alias}.height"),
+        "blurhash": number("NULL::text"),
+    }
 
 
 def _named(alias: str, *more: str) -> Value:
@@ -69,8 +84,6 @@ _OPTION = record(
                     "name": text("v.name"),
                     "modifier": number("v.modifier"),
                     "modifier_type": plain("v.modifier_type"),
-                    "image_url": text("v.image_url"),
-                    "image_alt": text("v.image_alt"),
                 }
             ),
             "FROM option_variants v WHERE v.tenant_id = $1 AND v.option_id = o.id",
@@ -81,7 +94,17 @@ _OPTION = record(
 _COMBINATION = record(
     {
         "id": plain("c.public_id"),
-        "price_cents": number("c.price_cents"),
+        "sku": text("c.sku"),
+        "gtin": text("c.gtin"),
+        "pricing": optional(
+            record(
+                {
+                    "price_cents": number("p.cents - coalesce((p.cents * m.share + 50000) / 100000, 0)"),
+                    "base_cents": number("p.cents"),
+                }
+            ),
+            f"FROM (SELECT {_PRICE} AS cents) p",
+        ),
         "is_available": number(
             "(e.is_on_sale AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <= c.stock))",
         ),
@@ -92,8 +115,7 @@ _COMBINATION = record(
             " JOIN option_variants v ON v.tenant_id = $1 AND v.id = k.variant_id WHERE k.tenant_id = $1 AND k.combination_id = c.id",
             "k.option_id, k.id",
         ),
-        "image_url": text("c.image_url"),
-        "image_alt": text("c.image_alt"),
+        "image": number("NULL::text"),
     }
 )
 _RELATED = record(
@@ -102,7 +124,7 @@ _RELATED = record(
         "name": text("x.name"),
         "slug": text("x.slug"),
         "main_image": optional(
-            record({"url": text("i.url"), "alt": text("i.alt")}),
+            record(_link("i")),
             "FROM product_images i WHERE i.tenant_id = $1 AND i.product_id = x.id AND i.position = 0 ORDER BY i.id LIMIT 1",
         ),
         "pricing": record(
@@ -123,6 +145,10 @@ _PRODUCT = record(
             "CASE WHEN NOT e.is_on_sale THEN 0 WHEN t.tracking <> 'D'"
             f" THEN coalesce((SELECT sum(c.stock)::bigint {_COMBINATIONS}), t.stock) END"
         ),
+        # The store sells nothing in advance, and no downloads.
+        "in_advance": number("false"),
+        "available_since": number("t.available_since::text"),
+        "is_edp": number("t.is_edp"),
         **{name: number(f"t.{name}") for name in ("min_quantity", "max_quantity", "compare_at_cents")},
         "price_range": record({"min_cents": _price_range("min"), "max_cents": _price_range("max")}),
         "pricing": record(
@@ -137,15 +163,7 @@ _PRODUCT = record(
             {"title": text("coalesce(nullif(t.page_title, ''), t.name)"), "description": text("t.meta_description")}
         ),
         "images": array(
-            record(
-                {
-                    "id": plain("i.public_id"),
-                    "url": text("i.url"),
-                    "alt": text("i.alt"),
-                    "width": number("i.width"),
-                    "height": number("i.height"),
-                }
-            ),
+            record({"id": plain("i.public_id"), **_link("i")}),
             "FROM product_images i WHERE i.tenant_id = $1 AND i.product_id = t.id",
             "i.position, i.id",
         ),
@@ -174,7 +192,14 @@ _PRODUCT = record(
                     "id": plain("f.public_id"),
                     "value": text("coalesce(v.name, f.value)"),
                     "feature": optional(
-                        _named("g"), "FROM features g WHERE g.tenant_id = $1 AND g.id = f.feature_id AND g.status = 'A'"
+                        record(
+                            {
+                                "id": plain("g.public_id"),
+                                "name": text("g.name"),
+                                "display_on_product": number("g.display_on_product"),
+                            }
+                        ),
+                        "FROM features g WHERE g.tenant_id = $1 AND g.id = f.feature_id AND g.status = 'A'",
                     ),
                 }
             ),
