@@ -145,7 +145,7 @@ _PRODUCT = record(
             "CASE WHEN NOT e.is_on_sale THEN 0 WHEN t.tracking <> 'D'"
             f" THEN coalesce((SELECT sum(c.stock)::bigint {_COMBINATIONS}), t.stock) END"
         ),
-        # The store sells nothing in advance, and no downloads.
+        # The store sells nothing in advance.
         "in_advance": number("false"),
         "available_since": number("t.available_since::text"),
         "is_edp": number("t.is_edp"),

@@ -41,12 +41,6 @@ EVENT_ENDPOINTS = Entity(
     sorts=sorts("id"),
     default_sort="-id",
 )
-# Reached only through a delivery, whose rows are filtered already. Those of one delivery, oldest first; an attempt is `attempt`.
-ATTEMPTS_OF_DELIVERY = (
-    "event_deliveries l JOIN LATERAL (SELECT l.tenant_id, a.attempt, a.position"
-    " FROM jsonb_array_elements(l.attempts) WITH ORDINALITY AS a (attempt, position)) AS t ON true"
-)
-DELIVERY_ATTEMPTS = Entity(table="event_deliveries", visible=VisibleRows(admin=("view_apps",), own_app="true"))
 
 EVENT_DELIVERIES = Entity(
     table="event_deliveries",

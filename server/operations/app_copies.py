@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import asyncpg
 
 from models.table_contents import columns_sql
+from server.operations.cells import SERVES
 
 # What each database has of its own in the row of an app.
 _OWN_COLUMNS = {"id", "registered_in"}
@@ -17,9 +18,7 @@ OF_MOVED_STORE = (
     "excluded.registered_in IS NOT NULL AND coalesce(a.registered_in, excluded.registered_in) = excluded.registered_in"
 )
 """An app that exists is replaced where the store that moves has registered it, and no other store here: only there was it changed."""
-OF_OTHER_CELLS = """NOT EXISTS (
-    SELECT FROM tenants t WHERE t.id = a.registered_in AND coalesce(t.move->>'state', '') NOT IN ('copying', 'left')
-)"""
+OF_OTHER_CELLS = f"NOT EXISTS (SELECT FROM tenants t WHERE t.id = a.registered_in AND {SERVES})"
 """An app that exists is replaced unless a store that is served here has registered it."""
 
 

@@ -23,12 +23,13 @@ Lines = dict[str, str]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SECONDS = 5.0
-# What a move copies, or has left behind, serves nothing.
-_SERVED = """
+SERVES = "coalesce(t.move->>'state', '') NOT IN ('copying', 'left')"
+"""Whether the store `t` is served here: what a move copies, or has left behind, is not."""
+_SERVED = f"""
 SELECT t.public_id::text AS id, t.move->>'ticket' AS ticket,
     CASE WHEN t.move->>'state' = 'arrived' THEN t.move->>'at' ELSE '' END AS arrived_at,
     ARRAY(SELECT h.host FROM store_hosts h WHERE h.store_id = t.id) AS hosts
-FROM tenants t WHERE coalesce(t.move->>'state', '') NOT IN ('copying', 'left')
+FROM tenants t WHERE {SERVES}
 """
 
 
