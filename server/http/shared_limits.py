@@ -1,7 +1,8 @@
 """Count rate limits in Redis for all processes of a deployment, and per process while Redis is unavailable.
 
-A count and its window are updated by one Lua script, so concurrent requests can't exceed the limit. While Redis is unavailable no
-request is rejected for it: the process falls back to its own counters, logs it once, and checks every second whether Redis is back.
+A count and its window are updated by one Lua script, so concurrent requests can't exceed the limit. Requests that arrive while the script
+runs are counted together by the next one, so that a busy process sends few. While Redis is unavailable no request is rejected for it: the
+process falls back to its own counters, logs it once, and checks every second whether Redis is back.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import asyncio
 import time
 from contextlib import suppress
 from contextvars import Context
+from typing import NamedTuple
 from uuid import uuid4
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from kernel import logging
@@ -26,16 +27,22 @@ PREFIX = "vitrine:limit"
 ANSWER_SECONDS = 0.5
 RECHECK_SECONDS = 1.0
 MOST_CONNECTIONS = 32
+# Redis does nothing else while a script runs.
+MOST_HITS_AT_ONCE = 500
 
 # A key without expiry (edited by hand, or a restored dump) would count forever; it gets a new one.
 _HIT = """
-local count = redis.call('INCR', KEYS[1])
-local left = redis.call('PTTL', KEYS[1])
-if left < 0 then
-    redis.call('PEXPIRE', KEYS[1], ARGV[1])
-    left = tonumber(ARGV[1])
+local states = {}
+for i, key in ipairs(KEYS) do
+    local count = redis.call('INCR', key)
+    local left = redis.call('PTTL', key)
+    if left < 0 then
+        redis.call('PEXPIRE', key, ARGV[i])
+        left = tonumber(ARGV[i])
+    end
+    states[i] = {count, left}
 end
-return {count, left}
+return states
 """
 _PEEK = """
 local left = redis.call('PTTL', KEYS[1])
@@ -60,6 +67,14 @@ return 1
 UNAVAILABLE = (RedisError, OSError, TimeoutError)
 
 
+class _Hit(NamedTuple):
+    """A request to count, and the future that gets `[count, milliseconds left]`."""
+
+    key: str
+    milliseconds: int
+    counted: asyncio.Future[list[int]]
+
+
 class SharedCounters:
     """Count in Redis, or in this process while Redis is unavailable."""
 
@@ -78,6 +93,8 @@ class SharedCounters:
         self._hit = self._redis.register_script(_HIT)
         self._peek = self._redis.register_script(_PEEK)
         self._begin = self._redis.register_script(_BEGIN)
+        self._hits: list[_Hit] = []
+        self._sending: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._fallback = fallback or ProcessCounters()
         self._recheck_task: asyncio.Task[None] | None = None
@@ -96,7 +113,7 @@ class SharedCounters:
 
     async def check(self) -> None:
         """Raise one of `UNAVAILABLE` unless Redis counts: a ping also succeeds on a full or read-only server."""
-        await self._count(self._hit, "check", 1, 1.0)
+        await self._count("check", 1, 1.0)
 
     async def close(self) -> None:
         """Stop rechecking and close the connections."""
@@ -104,13 +121,15 @@ class SharedCounters:
             self._recheck_task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._recheck_task
+        if self._sending is not None:
+            await self._sending
         await self._redis.aclose()
 
     async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one request; not allowed when the limit was reached before."""
         if self._recheck_task is None:
             try:
-                return await self._count(self._hit, key, limit, window)
+                return await self._count(key, limit, window)
             except UNAVAILABLE as error:
                 self._fall_back(error)
         return await self._fallback.hit(key, limit, window)
@@ -119,7 +138,8 @@ class SharedCounters:
         """Return what `hit` would return, without counting."""
         if self._recheck_task is None:
             try:
-                return await self._count(self._peek, key, limit, window)
+                length = int(window * 1_000)
+                return _state(limit, await self._peek(keys=[_key(key, length)], args=[length]))
             except UNAVAILABLE as error:
                 self._fall_back(error)
         return await self._fallback.peek(key, limit, window)
@@ -149,10 +169,31 @@ class SharedCounters:
         with suppress(*UNAVAILABLE):
             await self._redis.zrem(f"{PREFIX}:running:{key}", token)
 
-    async def _count(self, script: AsyncScript, key: str, limit: int, window: float) -> RateLimitState:
+    async def _count(self, key: str, limit: int, window: float) -> RateLimitState:
         length = int(window * 1_000)
-        count, left = await script(keys=[f"{PREFIX}:{length}:{key}"], args=[length])
-        return RateLimitState(limit, max(0, limit - count), time.time() + left / 1_000, count <= limit)
+        counted = asyncio.get_running_loop().create_future()
+        self._hits.append(_Hit(_key(key, length), length, counted))
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send(), context=Context())
+        return _state(limit, await counted)
+
+    async def _send(self) -> None:
+        """Count what waits, and what has come meanwhile, until nothing waits."""
+        while self._hits:
+            hits = self._hits[:MOST_HITS_AT_ONCE]
+            del self._hits[:MOST_HITS_AT_ONCE]
+            waiting = [hit.counted for hit in hits]
+            try:
+                states = await self._hit(keys=[hit.key for hit in hits], args=[hit.milliseconds for hit in hits])
+            except Exception as error:  # whichever it is, the requests that wait raise it
+                for counted in waiting:
+                    if not counted.done():
+                        counted.set_exception(error)
+            else:
+                for counted, state in zip(waiting, states, strict=True):
+                    if not counted.done():
+                        counted.set_result(state)
+        self._sending = None
 
     def _fall_back(self, error: BaseException) -> None:
         """Count in this process from now on; log it once."""
@@ -176,3 +217,12 @@ class SharedCounters:
             self._recheck_task = None
             logging.event("Redis is available again: rate limits are shared")
             return
+
+
+def _key(key: str, milliseconds: int) -> str:
+    return f"{PREFIX}:{milliseconds}:{key}"
+
+
+def _state(limit: int, state: list[int]) -> RateLimitState:
+    count, left = state
+    return RateLimitState(limit, max(0, limit - count), time.time() + left / 1_000, count <= limit)

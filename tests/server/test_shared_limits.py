@@ -79,6 +79,32 @@ async def test_two_clients_together_never_exceed_the_limit(redis: RedisServer) -
         assert other.is_shared
 
 
+async def test_requests_that_come_together_are_counted_together_and_each_by_itself(redis: RedisServer) -> None:
+    async with counting(redis.url) as counters, Redis.from_url(redis.url) as client:
+        await counters.hit("warm", 1)
+        await client.config_resetstat()
+        hits = [asyncio.create_task(counters.hit(f"key {i % 3}", 1_000 + i % 3)) for i in range(1_300)]
+        left = asyncio.create_task(counters.hit("key 0", 1_000))
+        await asyncio.sleep(0)
+        left.cancel()
+        for i, state in enumerate(await asyncio.gather(*hits)):
+            assert (state.limit, state.limit - state.remaining) == (1_000 + i % 3, 1 + i // 3), i
+        counts = [await client.get(f"{PREFIX}:60000:key {i}") for i in range(3)]
+        assert counts == [b"435", b"433", b"433"]
+        commands = await client.info("commandstats")
+    assert commands["cmdstat_evalsha"]["calls"] <= 5
+
+
+async def test_all_that_wait_are_counted_by_the_process_when_redis_ends(redis: RedisServer) -> None:
+    async with counting(redis.url) as counters:
+        await counters.open()
+        redis.kill()
+        async with logged() as events:
+            states = await asyncio.gather(*(counters.hit("k", 20) for _ in range(50)))
+        assert sorted(state.remaining for state in states) == [0] * 31 + list(range(1, 20))
+        assert events == [LOST]
+
+
 async def test_a_window_starts_with_its_first_hit_and_ends(redis: RedisServer) -> None:
     async with counting(redis.url) as one, counting(redis.url) as other:
         before = time.time()
