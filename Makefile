@@ -79,7 +79,8 @@ soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 
 kill-test: $(INSTALLED_DEV) ## kill the process of a payment or refund 140 times, at each point and at any time (KILLS=5 times each)
 	@VITRINE_TEST_KILLS=$(or $(KILLS),5) $(BIN)/pytest -q -n 2 tests/domain/test_created_payments.py -k kill
 
-cluster-test: $(INSTALLED_DEV) $(ASSETS) ## restart and kill every part of a cluster under traffic for 10 minutes (CLUSTER_ARGS='--minutes 2')
+cluster-test: $(INSTALLED_DEV) $(ASSETS) ## move a store between cells; restart and kill all of a cluster for 10 minutes (CLUSTER_ARGS='--minutes 2')
+	@VITRINE_TEST_MOVES=5 $(BIN)/pytest -q -n 0 -s tests/server/test_cell_moves.py
 	@$(BIN)/python -m tests.system.soak --only cluster --minutes 10 $(CLUSTER_ARGS)
 
 assets: $(ASSETS) ## build the browser assets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,6 +28,8 @@ from tests.system.haproxy import HAProxy
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow(seconds=60), needs_haproxy]
 
 _SECONDS = 30.0
+# How often `make cluster-test` moves the store, there and back in turn.
+_MOVES = int(os.environ.get("VITRINE_TEST_MOVES", "1"))  # odd
 _MAY_WRITE_WITHOUT_TRIGGERS = "GRANT SET ON PARAMETER session_replication_role TO vitrine_owner"
 _ORDERS = "select o.notes from orders o join tenants t on t.id = o.tenant_id where t.public_id = $1"
 _FAMILIES = ("/graphql?query={store{name}}", "/api/v1/admin/orders", "/api/v1/storefront/products", "/api/admin/orders",
@@ -114,7 +117,7 @@ class Traffic:
 
     def __init__(self, client: aiohttp.ClientSession, selling: SampleStore, others: list[SampleStore]) -> None:
         self._client = client
-        self._selling = selling
+        self.selling = selling
         self._read = [selling, *others]
         self._ends = asyncio.Event()
         self.placed: list[str] = []
@@ -124,7 +127,7 @@ class Traffic:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as tasks:
-            for headers in addresses(self._selling):
+            for headers in addresses(self.selling):
                 tasks.create_task(self._order(headers))
                 tasks.create_task(self._read_all())
             try:
@@ -132,8 +135,15 @@ class Traffic:
             finally:
                 self._ends.set()
 
+    async def wait_for_orders(self) -> None:
+        """Wait until the store sells."""
+        done = len(self.placed)
+        async with asyncio.timeout(_SECONDS):
+            while len(self.placed) < done + 10:
+                await asyncio.sleep(0.05)
+
     async def _order(self, headers: dict[str, str]) -> None:
-        sample = self._selling
+        sample = self.selling
         while not self._ends.is_set():
             key = str(uuid4())
             body = {"user_id": sample.caio.number, "notes": key, "shipping_id": sample.sedex.number,
@@ -158,7 +168,7 @@ class Traffic:
                 for headers in addresses(sample):
                     status, text = await read(self._client, sample, headers)
                     if (status, text) != (200, str(sample.store.public_id)) and not (
-                        status == 503 and sample is self._selling
+                        status == 503 and sample is self.selling
                     ):
                         self.wrong.append((f"{sample.host} {headers}", status, text))
             await asyncio.sleep(0.02)
@@ -188,6 +198,20 @@ async def feed_cursor(client: aiohttp.ClientSession, headers: dict[str, str], af
     return str(edge["cursor"])
 
 
+async def move_under_traffic(platform: Platform, traffic: Traffic, *options: str) -> None:
+    """Move the store that sells while HAProxy is reloaded; the follower is killed once it sells again."""
+    async with platform.following() as follower:
+        await traffic.wait_for_orders()
+        placed, refused = len(traffic.placed), len(traffic.refused_at)
+        await asyncio.gather(platform.move(traffic.selling, *options), platform.haproxy.reload())
+        await traffic.wait_for_orders()
+        follower.process.kill()
+        await follower.process.wait()
+    times = traffic.refused_at[refused:]
+    seconds = times[-1] - times[0] if times else 0.0
+    print(f"{len(traffic.placed) - placed} orders during the move, refused for {seconds:.1f} s")
+
+
 async def test_a_store_moves_between_cells_while_it_sells(platform: Platform, new_sample: NewSampleStore):
     moving, moved, staying = [await new_sample() for _ in range(3)]
     for sample in (moving, moved, staying):
@@ -198,19 +222,13 @@ async def test_a_store_moves_between_cells_while_it_sells(platform: Platform, ne
     await platform.move(moved)
     async with aiohttp.ClientSession(platform.haproxy.address) as client:
         traffic = Traffic(client, moving, [moved, staying])
-        async with platform.following() as follower:
+        async with platform.following():
             for sample in (moving, moved, staying):
                 await wait_until_read(client, sample)
             cursor = await feed_cursor(client, bearer)
-            async with traffic.running():
-                await asyncio.sleep(2)
-                await platform.move(moving)
-                done = len(traffic.placed)
-                async with asyncio.timeout(_SECONDS):
-                    while len(traffic.placed) < done + 10:
-                        await asyncio.sleep(0.05)
-            follower.process.kill()
-            await follower.process.wait()
+        async with traffic.running():
+            for number in range(_MOVES):
+                await move_under_traffic(platform, traffic, *(["--undo"] if number % 2 else []))
         assert traffic.wrong == []
         async with connect_owner(platform.urls["two"]) as connection:
             number = await connection.fetchval("select id from tenants where public_id = $1", moving.store.public_id)
@@ -218,7 +236,6 @@ async def test_a_store_moves_between_cells_while_it_sells(platform: Platform, ne
             notes = Counter(row["notes"] for row in await connection.fetch(_ORDERS, moving.store.public_id))
         assert [(key, notes[key]) for key in traffic.placed if notes[key] != 1] == []
         assert len(traffic.refused_at) > 0
-        print(f"{len(traffic.placed)} orders; refused for {traffic.refused_at[-1] - traffic.refused_at[0]:.1f} s")
         async with client.get("/api/v1/admin/orders", headers=bearer) as response:
             assert response.status == 200, "an access token of the cell that it left"
 
