@@ -1,4 +1,4 @@
-"""Generate and parse identifiers: UUIDv7, legacy numbers, request ids and tokens with a checksum."""
+"""Generate and parse identifiers: UUIDv7, legacy numbers and tokens with a checksum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ MAX_NUMBER = 2**63 - 1
 _NUMBER = re.compile(r"[0-9]{1,19}")
 # Without a group, which would take half as long again.
 _UUID = re.compile("-".join([f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)]))
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CHECKSUM_LENGTH = 6  # 62**6 is the first power above 2**32
@@ -111,31 +110,6 @@ class ShownId(str):
         return shown
 
 
-class _RequestIds:
-    """Generate UUIDs of version 7 as text, unordered within a millisecond, for one thread: at a third of the cost."""
-
-    def __init__(self) -> None:
-        self._random = ""
-        self._offset = 0
-
-    def next(self) -> str:
-        """Return the next id."""
-        start, end = self._offset, self._offset + _REQUEST_ID_DIGITS
-        if end > len(self._random):
-            self._random = secrets.token_hex(_RANDOM_BUFFER_BYTES)
-            start, end = 0, _REQUEST_ID_DIGITS
-        self._offset = end
-        random = self._random[start:end]
-        at = f"{time.time_ns() // 1_000_000:012x}"
-        return f"{at[:8]}-{at[8:]}-7{random[:3]}-{_VARIANTS[random[3]]}{random[4:7]}-{random[7:]}"
-
-
-# The two bits 10 before the random ones of a digit (RFC 9562, section 4.1).
-_VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
-_REQUEST_ID_DIGITS = 19
-_request_ids = _RequestIds()
-
-
 def parse_reference(value: object) -> Reference | None:
     """Parse a legacy number (1 to 2**63-1, an integer or ASCII digits without sign) or a UUID; None for anything else."""
     if type(value) is str:
@@ -167,13 +141,6 @@ def parse_uuid(value: object) -> UUID | None:
 def is_uuid(text: str) -> bool:
     """Return whether `parse_uuid` reads the text: its statement may contain the text itself, which asyncpg encodes in less time."""
     return _UUID.fullmatch(text) is not None
-
-
-def request_id_from(inbound: str | None) -> str:
-    """Return a valid inbound request id (1-128 characters `[A-Za-z0-9._-]`), else a new one (docs/reference/shared.md#request-id)."""
-    if inbound is not None and _REQUEST_ID.fullmatch(inbound):
-        return inbound
-    return _request_ids.next()
 
 
 def random_token(bits: int = 256) -> str:

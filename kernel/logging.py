@@ -1,4 +1,4 @@
-"""Write log lines to stderr, one per event: JSON, or plain text on a developer's terminal.
+"""Write log lines to stderr, one per event: JSON, or plain text on a developer's terminal. Lines carry the id of their request.
 
     {"time":"2026-03-01T12:30:00.123456Z","level":"info","event":"request","request_id":"…","path":"/api/products", …}
 
@@ -15,11 +15,14 @@ import asyncio
 import atexit
 import logging
 import os
+import re
+import secrets
 import sys
 import traceback
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from time import time_ns
 from typing import Any
 
 import orjson
@@ -29,6 +32,8 @@ Sink = Callable[[bytes], object]
 request_id: ContextVar[str] = ContextVar("vitrine_request_id", default="")
 """The id of the request that the running task serves, or ""."""
 
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_RANDOM_BYTES = 4_096
 _JSON = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
 _FRAMES = 12
 _MAX_CAUSES = 5
@@ -39,6 +44,38 @@ _RESET = "\x1b[0m"
 _MAX_ATOMIC_WRITE = 4_096
 # How long the line of a finished request may be buffered.
 _FLUSH_SECONDS = 0.05
+
+
+class _RequestIds:
+    """Generate UUIDs of version 7 as text, unordered within a millisecond, for one thread: at a third of the cost."""
+
+    def __init__(self) -> None:
+        self._random = ""
+        self._offset = 0
+
+    def next(self) -> str:
+        """Return the next id."""
+        start, end = self._offset, self._offset + _REQUEST_ID_DIGITS
+        if end > len(self._random):
+            self._random = secrets.token_hex(_RANDOM_BYTES)
+            start, end = 0, _REQUEST_ID_DIGITS
+        self._offset = end
+        random = self._random[start:end]
+        at = f"{time_ns() // 1_000_000:012x}"
+        return f"{at[:8]}-{at[8:]}-7{random[:3]}-{_VARIANTS[random[3]]}{random[4:7]}-{random[7:]}"
+
+
+# The two bits 10 before the random ones of a digit (RFC 9562, section 4.1).
+_VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+_REQUEST_ID_DIGITS = 19
+_request_ids = _RequestIds()
+
+
+def request_id_from(inbound: str | None) -> str:
+    """Return a valid inbound request id (1-128 characters `[A-Za-z0-9._-]`), else a new one (docs/reference/shared.md#request-id)."""
+    if inbound is not None and _REQUEST_ID.fullmatch(inbound):
+        return inbound
+    return _request_ids.next()
 
 
 def _to_stderr(line: bytes) -> None:

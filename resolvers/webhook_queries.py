@@ -19,7 +19,7 @@ from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.event_scopes import as_app
 from kernel.clock import now
 from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFailed
-from kernel.ids import request_id_from
+from kernel.logging import request_id_from
 from kernel.scope import SYSTEM, Scope, active_scope
 from models.reading.answer_size import AnswerLimits, limited_answer
 from resolvers.engine.costs import calculate_cost

@@ -36,7 +36,7 @@ from bench.contestants import limit_sql, row_reads, storefront_rows, storefront_
 from bench.contestants.json_sql import Style
 from bench.contestants.limit_sql import SIGN_IN, SIGN_IN_USER
 from bench.contestants.limit_writes import WRITES, Write
-from kernel import ids, logging, metrics
+from kernel import logging, metrics
 
 CONNECTIONS = 8
 ROWS = "rows"
@@ -105,7 +105,7 @@ class Authenticator:
             _REQUESTS.add(route, str(response.status))
             _SECONDS.observe(_SECONDS.child(route), seconds)
             line = {
-                "request_id": ids.request_id_from(request.headers.get("X-Request-Id")),
+                "request_id": logging.request_id_from(request.headers.get("X-Request-Id")),
                 "method": request.method,
                 "path": request.path,
                 "status": response.status,

@@ -24,7 +24,8 @@ from domain.outgoing.calls import AddressNotAllowed, OutgoingResponse, RequestFa
 from domain.webhooks.envelope import SignedRequest, sign_request
 from kernel import metrics, tracing
 from kernel.clock import format_rfc3339, now
-from kernel.ids import request_id_from, uuid7
+from kernel.ids import uuid7
+from kernel.logging import request_id_from
 from kernel.scope import Scope, active_scope
 from models.connection import database
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from kernel import logging
-from kernel.ids import request_id_from, uuid7
+from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection import database
 
@@ -58,7 +58,7 @@ async def write(scope: Scope, call: CallRecord) -> None:
             call.status,
             call.reason[:_MAX_REASON],
             call.duration_ms,
-            request_id_from(scope.request_id),
+            logging.request_id_from(scope.request_id),
             call.at,
         )
     except Exception as error:

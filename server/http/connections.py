@@ -15,7 +15,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 from multidict import istr
 
-from kernel import ids, logging
+from kernel import logging
 from kernel.errors import MalformedRequest
 from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
@@ -152,7 +152,7 @@ class Connection(web.RequestHandler):
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
         """Answer a request that could not be parsed (400), or an error in aiohttp itself (500)."""
-        request_id = ids.request_id_from(request.headers.get(REQUEST_ID_HEADER))
+        request_id = logging.request_id_from(request.headers.get(REQUEST_ID_HEADER))
         if status < 500:
             logging.event("bad request", status=status, request_id=request_id, error=type(exc).__name__)
             response = graphql_errors.render(MalformedRequest("bad request", detail=_reason(exc)))

@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import web
 from multidict import istr
 
-from kernel import ids, logging, metrics
+from kernel import logging, metrics
 from rest_facade.routing import IS_UNLOGGED, REQUEST_ID, SCOPE
 from server.http.routes import RoutePolicy
 
@@ -39,7 +39,7 @@ _keys: dict[tuple[metrics.Labels, int], metrics.Labels] = {}
 
 def assign_request_id(request: web.Request) -> str:
     """Use the client's id when it is valid, else create one; log lines from here on carry it."""
-    request_id = ids.request_id_from(request.headers.get(REQUEST_ID_HEADER))
+    request_id = logging.request_id_from(request.headers.get(REQUEST_ID_HEADER))
     request[REQUEST_ID] = request_id
     logging.request_id.set(request_id)
     return request_id

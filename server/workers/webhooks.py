@@ -27,7 +27,7 @@ from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden
 from kernel.event_loop import end_tasks, wait_at_most
-from kernel.ids import request_id_from, uuid7
+from kernel.ids import uuid7
 from kernel.store_usage import measured, usage_of
 from models.connection import database
 
@@ -260,7 +260,7 @@ def _event_record(delivery: ClaimedDelivery, data: Mapping[str, Any]) -> EventRe
         tenant_id=delivery.store_public_id,
         app_id=delivery.client_id,
         # A request id written by the importer or a job may be no valid header.
-        request_id=request_id_from(delivery.request_id),
+        request_id=logging.request_id_from(delivery.request_id),
         traceparent=(tracing.active and tracing.active.traceparent()) or delivery.traceparent,
         data=data,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging as stdlib
 import re
 import warnings
+from uuid import UUID
 
 import orjson
 import pytest
@@ -119,3 +120,13 @@ def test_aiohttps_own_access_log_stays_silent(lines):
     logging.configure(development=False)
     stdlib.getLogger("aiohttp.access").info("GET /?token=hunter2")
     assert lines == []
+
+
+@pytest.mark.parametrize("inbound", ["a", "A.b_c-9", "x" * 128, "0"])
+def test_a_valid_inbound_request_id_is_accepted(inbound):
+    assert logging.request_id_from(inbound) == inbound
+
+
+@pytest.mark.parametrize("inbound", [None, "", "x" * 129, "a b", "a\n", "a\r\nSet-Cookie: x", "é", "a/b", "\udc80"])
+def test_an_invalid_request_id_is_replaced_by_a_uuid7(inbound):
+    assert UUID(logging.request_id_from(inbound)).version == 7
