@@ -8,8 +8,9 @@ from strawberry import Info
 from auth import storefront_keys
 from domain.apps import consent, installations, oauth, registration, trusted_documents
 from models.reading.queries import Row
+from resolvers.engine.complete import load_member, load_record
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_member, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, rename_fields
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID

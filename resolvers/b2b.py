@@ -12,9 +12,10 @@ from domain.b2b import credit, record_types, transactions
 from domain.orders import limits
 from kernel.clock import format_unix
 from models.reading.queries import Row
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
+from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.types.b2b import (

@@ -12,8 +12,8 @@ from models.reading.queries import Row
 from models.references import NOT_FOUND
 from resolvers.bulk_mutations import check_may_mutate, parse_mutation
 from resolvers.bulk_queries import compile_query
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
 from schema.scalars import ID
 from schema.types.bulk import BULK_CALLERS, BulkOperationObject, BulkUploadObject

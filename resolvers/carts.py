@@ -22,15 +22,9 @@ from domain.carts.totals import shipping_options_for
 from models.reading import row_reads
 from models.reading.queries import Row, refers_to
 from resolvers.engine.compiled_results import RESULT, ResultField
-from resolvers.engine.complete import JoinedRelation
+from resolvers.engine.complete import JoinedRelation, load_member
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    delete_field,
-    deleted_record,
-    load_member,
-    rename_line_fields,
-)
+from resolvers.mutation_helpers import DeletedRecordObject, delete_field, deleted_record, rename_line_fields
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields

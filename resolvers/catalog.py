@@ -19,9 +19,10 @@ from kernel.errors import ValidationFailed
 from models.reading import row_reads
 from models.reading.queries import Row, by_ids
 from models.reading.response_shapes import ResponseShape, ScalarField
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
+from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.scalars import ID
 from schema.types.catalog import (

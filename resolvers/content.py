@@ -23,9 +23,10 @@ from domain.content.redirects import REDIRECT_RECORDS
 from kernel.errors import NotFound
 from models.reading import row_reads
 from models.reading.queries import Condition, by_id
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record
+from resolvers.mutation_helpers import DeletedRecordObject, deleted_record
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, parse_id

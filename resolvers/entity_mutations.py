@@ -12,8 +12,9 @@ from strawberry import Info
 from auth.access import Access
 from domain.records import RecordType
 from kernel.text import with_article
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import singular_of
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
+from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
 from schema.fields import root_field
 from schema.scalars import ID
 

@@ -11,8 +11,9 @@ from domain.ledger.sales_report import load_sales_report
 from models.reading import row_reads
 from models.reading.queries import by_ids
 from models.reading.response_shapes import ResponseShape, ScalarField
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import load_record, rename_error_fields
+from resolvers.mutation_helpers import rename_error_fields
 from schema.fields import root_field
 from schema.pagination import check_page_bounds
 from schema.scalars import ID, BigInt

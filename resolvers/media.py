@@ -10,8 +10,9 @@ from strawberry import Info
 from auth.access import Access
 from domain.media import files, received, uploads
 from models.reading.queries import Row
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record
+from resolvers.mutation_helpers import delete_field
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, Upload

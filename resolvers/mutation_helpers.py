@@ -1,9 +1,9 @@
-"""Shared helpers of mutations: map input fields to domain names and back in errors, and load the record to return."""
+"""Shared helpers of mutations: map input fields to domain names and back in errors, refuse changed records, delete records."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
 from inspect import Parameter, signature
@@ -13,18 +13,16 @@ from strawberry import Info
 
 from auth.access import Access
 from kernel.clock import format_rfc3339
-from kernel.errors import Conflict, Forbidden, ValidationFailed
+from kernel.errors import Conflict, ValidationFailed
 from kernel.ids import PublicId
 from kernel.scope import Scope, requires_uuid
 from models.connection import database
 from models.reading import row_reads
 from models.reading.queries import Entity, Row, by_id
-from models.reading.response_shapes import NotCompiled, ResponseShape, ScalarField
-from resolvers.engine.executor import ReadRecord
+from models.reading.response_shapes import ResponseShape, ScalarField
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime, parse_id
-from schema.selection import is_requested, requested_shape
 
 LINE_FIELD_NAMES = {"product_id": "product"}
 
@@ -79,34 +77,6 @@ async def _refuse_changed(scope: Scope, entity: Entity, id: Any, expected: datet
             reason="changed_meanwhile",
             details={"updated_at": updated},
         )
-
-
-async def load_record(info: Any, number: int) -> Any:
-    """Load the changed record with the mutation's selection; None for a caller who may change but not see it.
-
-    The change is committed, so it must not be answered with an error.
-    """
-    try:
-        return await load_member(info, "", number)
-    except Forbidden:
-        return None
-
-
-async def load_member(info: Any, member: str, number: int) -> Any:
-    """Load the record that a member of the mutation's result is, as far as it is selected; None for a record that the caller sees not."""
-    scope, readers = info.context.scope, info.context.readers
-    path = (member,) if member else ()
-    if readers is None and not is_requested(info, *path):
-        return None
-    if readers is not None:
-        if member not in readers:
-            return None
-        with suppress(NotCompiled):  # also for a caller who may not see the record, which is refused below
-            record = await readers[member].fetch_one(scope, by_id(number))
-            return None if record is None else ReadRecord(record)
-    shape = requested_shape(info, *path)
-    shape.entity.visible(scope)
-    return await row_reads.fetch_one(scope, shape, number)
 
 
 def deleted_record(id: str) -> Any:

@@ -12,8 +12,8 @@ from domain.notifications import write
 from domain.notifications.read import NOTIFICATIONS, find_inbox_owner
 from models.reading import row_reads
 from models.reading.queries import Condition, Row
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, page_type
 from schema.scalars import ID, BigInt, DateTime

@@ -14,13 +14,13 @@ from domain.catalog.product_options import find_editable_product
 from models.reading import row_reads
 from models.reading.queries import by_ids
 from models.reading.response_shapes import ResponseShape, ScalarField
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
     delete_field,
     deleted_record,
-    load_record,
     rename_error_fields,
     rename_fields,
 )

@@ -15,11 +15,11 @@ from domain.purchase.preview import preview_order
 from kernel.scope import Scope
 from models.reading import row_reads
 from models.reading.queries import Row, by_id
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     LINE_FIELD_NAMES,
     delete_field,
-    load_record,
     rename_error_fields,
     rename_fields,
     rename_line_fields,

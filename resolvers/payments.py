@@ -17,9 +17,9 @@ from domain.payments.requests import parse_input
 from kernel.errors import ValidationFailed
 from models.reading import row_reads
 from models.reading.queries import Row, by_id
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import load_record
 from resolvers.results import linked
 from schema.enums import PaymentKind
 from schema.fields import LIST_SIZE, root_field

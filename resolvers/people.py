@@ -13,9 +13,10 @@ from domain.people.addresses import ADDRESS_RECORDS, set_default_address
 from domain.people.managed_addresses import MANAGED_ADDRESS_RECORDS, set_default_address_of_user
 from domain.points.ledger import adjust_points
 from kernel.scope import ActorKind
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
+from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
 from resolvers.sessions import load_own_user
 from schema.enums import AddressType, MembershipStatus
 from schema.fields import root_field

@@ -12,9 +12,10 @@ from domain.orders import shipments
 from domain.orders.tracking_events import add_tracking_events
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import ValidationFailed
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields, unless_changed
+from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
 from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
 from schema.inputs import provided_fields

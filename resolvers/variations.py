@@ -12,12 +12,12 @@ from domain.catalog import variation_groups
 from kernel.errors import ValidationFailed
 from kernel.text import repr_value
 from models.reading.queries import Row
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
     delete_field,
     deleted_record,
-    load_record,
     rename_error_fields,
     rename_fields,
 )

@@ -15,7 +15,7 @@ from domain.orders import vendor_update
 from kernel.clock import format_unix
 from kernel.errors import ValidationFailed
 from models.reading.queries import Row
-from resolvers.mutation_helpers import load_record
+from resolvers.engine.complete import load_record
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime, OrderStatus

@@ -10,15 +10,10 @@ from strawberry import Info
 from auth.access import Access
 from domain.warehouses import areas, groups
 from domain.warehouses.write import WAREHOUSE_RECORDS
+from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, rename_error_fields, rename_fields
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID

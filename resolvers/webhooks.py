@@ -9,8 +9,9 @@ from domain.apps import registration
 from domain.webhooks import endpoints, redelivery
 from models.reading.queries import Row
 from resolvers import webhook_queries
+from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record
+from resolvers.mutation_helpers import delete_field
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime

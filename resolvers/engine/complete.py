@@ -5,12 +5,13 @@ Values are those of the executor; whatever it would answer with an error raises 
 * a plain value, or a result;
 * a relation (`schema.fields.relation`): the result holds the row's id, and the related records of all results take one statement for
   each relation;
-* another record, which the resolver reads (`resolvers.mutation_helpers.load_member`) by the reader of its name in `records`.
+* another record, which the resolver reads (`load_member`) by the reader of its name in `records`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +27,19 @@ from graphql import (
     is_non_null_type,
 )
 
+from kernel.errors import Forbidden
 from kernel.scope import Scope
+from models.reading import row_reads
 from models.reading.answer_size import add_values, current_answer
 from models.reading.compiled_reads import CompiledReader, RecordReader
+from models.reading.queries import by_id
 from models.reading.read_statements import fits_json
 from models.reading.related_columns import RelatedColumn
 from models.reading.response_shapes import NotCompiled, RelationField
 from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.engine.executor import ReadRecord
 from schema.fields import entity_of, field_source, strawberry_field
-from schema.selection import collect_fields, response_relation, response_shape
+from schema.selection import collect_fields, is_requested, requested_shape, response_relation, response_shape
 
 # Their values are in the response as they are.
 _PLAIN = frozenset({"String", "Boolean", "Int", "Float", "BigInt"})
@@ -212,6 +216,37 @@ def _is_resolved(field: GraphQLField) -> bool:
     """Return whether a field has a resolver of its own."""
     declared = strawberry_field(field)
     return declared is None or not declared.is_basic_field
+
+
+# --- records that resolvers read --------------------------------------------------------------------------------------
+
+
+async def load_record(info: Any, number: int) -> Any:
+    """Load the changed record with the mutation's selection; None for a caller who may change but not see it.
+
+    The change is committed, so it must not be answered with an error.
+    """
+    try:
+        return await load_member(info, "", number)
+    except Forbidden:
+        return None
+
+
+async def load_member(info: Any, member: str, number: int) -> Any:
+    """Load the record that a member of the mutation's result is, as far as it is selected; None for a record that the caller sees not."""
+    scope, readers = info.context.scope, info.context.readers
+    path = (member,) if member else ()
+    if readers is None and not is_requested(info, *path):
+        return None
+    if readers is not None:
+        if member not in readers:
+            return None
+        with suppress(NotCompiled):  # also for a caller who may not see the record, which is refused below
+            record = await readers[member].fetch_one(scope, by_id(number))
+            return None if record is None else ReadRecord(record)
+    shape = requested_shape(info, *path)
+    shape.entity.visible(scope)
+    return await row_reads.fetch_one(scope, shape, number)
 
 
 # --- functions of the expressions -------------------------------------------------------------------------------------
