@@ -15,8 +15,9 @@ from uuid import UUID
 from auth import lockout, two_factor_codes
 from auth.configuration import configured
 from auth.password_authentication import AuthenticatedUser, authenticate_candidates, check_may_sign_in, record_sign_in
-from kernel.documents import IdentifierType, has_cnpj_form, is_email, normalize_document, normalize_email
+from kernel.documents import IdentifierType, has_cnpj_form, normalize_document
 from kernel.errors import Unauthenticated, ValidationFailed
+from kernel.fields import is_email, normalize_email
 from kernel.ids import random_token
 from kernel.scope import Scope
 from kernel.signatures import token_hash

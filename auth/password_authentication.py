@@ -14,8 +14,9 @@ from asyncpg import Record
 
 from auth import lockout
 from auth.passwords import hash_password, needs_rehash, verify_password
-from kernel.documents import IdentifierType, classify_identifier, normalize_email
+from kernel.documents import IdentifierType, classify_identifier
 from kernel.errors import Conflict, SignInDenied, Unauthenticated
+from kernel.fields import normalize_email
 from kernel.scope import Scope
 from models.connection import database
 from models.rows import from_row

@@ -23,8 +23,8 @@ from auth.credentials import (
     authenticate_storefront_key,
 )
 from auth.legacy_tokens import parse_store_id
-from kernel.documents import normalize_email
 from kernel.errors import Forbidden, TenantMismatch, Unauthenticated
+from kernel.fields import normalize_email
 from kernel.scope import ANONYMOUS, Actor, ActorKind, Scope, Store, active_scope
 from kernel.signatures import token_hash
 

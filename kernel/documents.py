@@ -7,13 +7,9 @@ from enum import StrEnum
 
 from validate_docbr import CNPJ, CPF
 
-from kernel.fields import short_text, text
+from kernel.fields import MAX_IDENTIFIER, is_email, normalize_email, short_text
 from kernel.text import InvalidValue as InvalidValue
-from kernel.text import has_forbidden_characters, nfc, repr_value
-
-MAX_EMAIL_BYTES = 254  # RFC 5321, errata 1690
-MAX_IDENTIFIER = 320
-"""The longest text, in characters, that is examined as an e-mail, document or telephone number; a longer one is none."""
+from kernel.text import repr_value
 
 _PUNCTUATION = re.compile(r"[\s.\-/()\u2010-\u2015]+")
 _CPF_FORM = re.compile(r"[0-9]{11}")
@@ -27,12 +23,6 @@ _ACCESS_KEY_FORM = re.compile(r"[0-9]{6}[0-9A-Z]{12}[0-9]{26}")
 MIN_PHONE_DIGITS, MAX_PHONE_DIGITS = 8, 20
 _PHONE_FORM = re.compile(r"[1-9]{2}(?:9[0-9]{8}|[2-9][0-9]{7})")
 _COUNTRY_PREFIX = re.compile(r"\A(?:(?:\+|00)?55(?=[0-9]{10,11}\Z)|0(?=[1-9][0-9]{9,10}\Z))")
-_LABEL_REST = r"(?:(?:[^\W_]|-){0,61}[^\W_])"
-_EMAIL = re.compile(
-    r"(?P<local>[^\s@\"<>(),:;\\\[\]\x00-\x1f\x7f]{1,64})"
-    rf"@(?:[^\W_]{_LABEL_REST}?\.)+[^\W\d_]{_LABEL_REST}"
-)
-
 _cpf = CPF()
 _cnpj = CNPJ()
 
@@ -124,29 +114,6 @@ def has_valid_check_digit(chave_nota: str) -> bool:
     return chave_nota_check_digit(chave_nota[:-1]) == int(chave_nota[-1])
 
 
-def normalize_email(text: str) -> str:
-    """Return the form in which an e-mail is stored and compared: stripped, lower-case, NFC; a text too long for one is only truncated."""
-    if len(text) > MAX_IDENTIFIER:
-        return text[: MAX_IDENTIFIER + 1]
-    return nfc(nfc(text).strip().lower())
-
-
-def is_email(text: str) -> bool:
-    """Return whether the text is a deliverable address: one `@`, a domain with a dot, at most 254 bytes (not all of RFC 5322)."""
-    if len(text) > MAX_EMAIL_BYTES or has_forbidden_characters(text) or len(text.encode()) > MAX_EMAIL_BYTES:
-        return False
-    match = _EMAIL.fullmatch(text)
-    return match is not None and not _has_stray_dot(match["local"])
-
-
-def email_text(value: object) -> object:
-    """Parse an e-mail address, normalised; empty means none."""
-    email = normalize_email(str(text(254)(value)))
-    if email and not is_email(email):
-        raise InvalidValue(f"is {repr_value(value)}; expected an e-mail address")
-    return email
-
-
 def cep_text(value: object) -> object:
     """Parse a postal code: a CEP as its eight digits, anything else unchanged."""
     code = str(short_text(value))
@@ -171,7 +138,3 @@ def classify_identifier(text: str) -> list[tuple[IdentifierType, str]]:
         (IdentifierType.PHONE, phone),
     ]
     return [(type_, value) for type_, value in candidates if value is not None]
-
-
-def _has_stray_dot(local: str) -> bool:
-    return local.startswith(".") or local.endswith(".") or ".." in local

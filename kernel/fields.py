@@ -27,9 +27,17 @@ MAX_NAME = 255
 MAX_TEXT = 1_000_000
 MAX_INTEGER = 2**31 - 1
 MAX_QUANTITY = 10**12
+MAX_EMAIL_BYTES = 254  # RFC 5321, errata 1690
+MAX_IDENTIFIER = 320
+"""The longest text, in characters, that is examined as an e-mail, document or telephone number; a longer one is none."""
 
 
 _HTTP_URL = re.compile(r"https?://(?![/?#])[^\s<>\"\\\x00-\x1f\x7f]+", re.IGNORECASE)
+_LABEL_REST = r"(?:(?:[^\W_]|-){0,61}[^\W_])"
+_EMAIL = re.compile(
+    r"(?P<local>[^\s@\"<>(),:;\\\[\]\x00-\x1f\x7f]{1,64})"
+    rf"@(?:[^\W_]{_LABEL_REST}?\.)+[^\W\d_]{_LABEL_REST}"
+)
 _WEB_PAGE = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(/[^\s#<>\"]*)?")
 
 
@@ -188,6 +196,33 @@ class OneOf:
 def one_of(*words: str) -> OneOf:
     """Return a reader of one of a fixed set of words, matched exactly."""
     return OneOf(words)
+
+
+def normalize_email(text: str) -> str:
+    """Return the form in which an e-mail is stored and compared: stripped, lower-case, NFC; a text too long for one is only truncated."""
+    if len(text) > MAX_IDENTIFIER:
+        return text[: MAX_IDENTIFIER + 1]
+    return nfc(nfc(text).strip().lower())
+
+
+def is_email(text: str) -> bool:
+    """Return whether the text is a deliverable address: one `@`, a domain with a dot, at most 254 bytes (not all of RFC 5322)."""
+    if len(text) > MAX_EMAIL_BYTES or has_forbidden_characters(text) or len(text.encode()) > MAX_EMAIL_BYTES:
+        return False
+    match = _EMAIL.fullmatch(text)
+    return match is not None and not _has_stray_dot(match["local"])
+
+
+def _has_stray_dot(local: str) -> bool:
+    return local.startswith(".") or local.endswith(".") or ".." in local
+
+
+def email_text(value: object) -> object:
+    """Read an e-mail address, normalised; empty means none."""
+    email = normalize_email(str(text(MAX_EMAIL_BYTES)(value)))
+    if email and not is_email(email):
+        raise InvalidValue(f"is {repr_value(value)}; expected an e-mail address")
+    return email
 
 
 def web_page(value: object) -> str:

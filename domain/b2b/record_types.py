@@ -5,9 +5,8 @@ from __future__ import annotations
 from domain.marketplace.vendors import cnpj_text
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
-from kernel.documents import email_text
 from kernel.errors import ValidationFailed
-from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
+from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, email_text, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.references import BUSINESS_PARTNER, MANAGER, PAYMENT_CODE, PRODUCT, USER
 from models.tables.b2b import BusinessPartner, Manager, MixProduct, PaymentCode

@@ -14,9 +14,9 @@ from domain.carriers.source import TABLE, RateSource
 from domain.outgoing import calls
 from domain.outgoing.targets import parse_target
 from domain.store_settings import MASK
-from kernel.documents import is_email, normalize_cep
+from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
-from kernel.fields import FieldReader, InputField, read_with_errors, text
+from kernel.fields import FieldReader, InputField, is_email, read_with_errors, text
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 

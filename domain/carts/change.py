@@ -37,9 +37,8 @@ from domain.carts.warnings import CartWarning
 from domain.points.ledger import POINTS_UNAVAILABLE
 from domain.promotions.rewards import coupon_key
 from domain.store_settings import setting
-from kernel.documents import email_text
 from kernel.errors import Forbidden, RuleViolation
-from kernel.fields import InputField, InputValues, integer, read_fields, short_text
+from kernel.fields import InputField, InputValues, email_text, integer, read_fields, short_text
 from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope

@@ -38,9 +38,8 @@ from domain.purchase.option_selection import files_of
 from domain.purchase.placement import LoadedPurchase, PlacedOrder, draft_purchase, place_order
 from domain.purchase.references import CustomerAccount, load_references
 from domain.shipping.quotes import load_selected
-from kernel.documents import email_text
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, read_fields, short_text, text
+from kernel.fields import InputField, InputValues, email_text, read_fields, short_text, text
 from kernel.ids import parse_uuid
 from kernel.scope import SHOPPERS, Scope
 from models.connection.database import Plans, execute, execute_later, fetchval, transaction

@@ -24,14 +24,15 @@ from domain.orders.transitions import payment_status
 from domain.purchase.commissions import keep_commissions
 from domain.purchase.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
 from kernel.codes import order_statuses
-from kernel.documents import is_email, normalize_email
 from kernel.fields import (
     FieldErrors,
     InputField,
     cents,
     code_in,
     integer,
+    is_email,
     name_text,
+    normalize_email,
     read_with_errors,
     short_text,
     text,

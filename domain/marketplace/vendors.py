@@ -15,9 +15,9 @@ from domain.orders.transitions import unfinished_statuses
 from domain.purchase.draft import json_object
 from domain.records import Change, RecordType
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
-from kernel.documents import cep_text, email_text, has_cnpj_form, normalize_document
+from kernel.documents import cep_text, has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text, text
+from kernel.fields import InputField, InputValues, code_in, email_text, http_url, name_text, short_text, text
 from kernel.ids import uuid7
 from kernel.money import format_cents, parse_cents
 from kernel.product_fields import SEO_FIELDS, slug_text

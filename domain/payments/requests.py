@@ -18,9 +18,9 @@ from domain.payments.gateway import ChargeItem, ChargeRequest, Payer, PaymentKin
 from domain.payments.split import gateway_shares
 from domain.payments.statement import statement_descriptor
 from kernel.check_digits import reject_card_numbers
-from kernel.documents import email_text, is_cnpj, is_cpf, normalize_document
+from kernel.documents import is_cnpj, is_cpf, normalize_document
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, InputValues, integer, read_fields, short_text, text
+from kernel.fields import InputField, InputValues, email_text, integer, read_fields, short_text, text
 from kernel.installments import MAX_INSTALLMENTS
 from kernel.money import allocate
 from kernel.scope import Scope, active_scope

@@ -8,18 +8,25 @@ from typing import Any
 from auth.passwords import find_password_problem
 from kernel.codes import USER_STATUSES, USER_TYPES
 from kernel.documents import (
-    MAX_IDENTIFIER,
     MAX_PHONE_DIGITS,
     MIN_PHONE_DIGITS,
     has_cnpj_form,
     is_cpf,
-    is_email,
     normalize_document,
-    normalize_email,
     normalize_phone,
     only_digits,
 )
-from kernel.fields import FieldReader, InputField, InputValues, code_in, integer, short_text
+from kernel.fields import (
+    MAX_IDENTIFIER,
+    FieldReader,
+    InputField,
+    InputValues,
+    code_in,
+    integer,
+    is_email,
+    normalize_email,
+    short_text,
+)
 from kernel.text import InvalidValue, repr_value
 
 

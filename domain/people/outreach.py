@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from domain.content.languages import default_language, read_language
 from domain.records import Change, RecordType
 from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
-from kernel.documents import email_text
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, read_fields, short_text, text
+from kernel.fields import InputField, InputValues, code_in, email_text, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models import audit

@@ -17,7 +17,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows
-from kernel.documents import normalize_email
+from kernel.fields import normalize_email
 from kernel.text import fold
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
 

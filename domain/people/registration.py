@@ -22,9 +22,8 @@ from domain.people import accounts, mailed_tokens
 from domain.people.account_fields import ACCOUNT_FIELDS, split_name
 from domain.people.mailed_tokens import TokenPurpose
 from domain.store_settings import setting
-from kernel.documents import is_email, normalize_email
 from kernel.errors import Forbidden, RuleViolation, Unauthenticated, ValidationFailed
-from kernel.fields import InputField, InputValues, read_fields, short_text
+from kernel.fields import InputField, InputValues, is_email, normalize_email, read_fields, short_text
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection import database

@@ -15,8 +15,8 @@ from domain.mails.outbox import recipient_of
 from domain.people import accounts, mailed_tokens
 from domain.people.mailed_tokens import TokenPurpose
 from domain.store_settings import setting
-from kernel.documents import normalize_email
 from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import normalize_email
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import transaction

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kernel.documents import MAX_PHONE_DIGITS, cep_text, email_text, only_digits
+from kernel.documents import MAX_PHONE_DIGITS, cep_text, only_digits
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     InputField,
     InputValues,
     cents,
+    email_text,
     integer,
     raise_field_errors,
     read_fields,

@@ -10,8 +10,8 @@ from typing import Any
 
 from domain.addresses import country_or_brazil
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
-from kernel.documents import email_text, normalize_cep
-from kernel.fields import InputField, code_in, flag, integer, name_text, short_text, text
+from kernel.documents import normalize_cep
+from kernel.fields import InputField, code_in, email_text, flag, integer, name_text, short_text, text
 from kernel.geography import STATES, state_code
 from kernel.text import InvalidValue, repr_value
 

@@ -16,7 +16,8 @@ from typing import Any, Final, TypeAlias
 from kernel import codes
 from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import CodeTable
-from kernel.documents import normalize_document, normalize_email, normalize_phone
+from kernel.documents import normalize_document, normalize_phone
+from kernel.fields import normalize_email
 from kernel.ids import parse_reference
 from kernel.json_schema import FREE_OBJECT, NULL, STRING, array, enum, one_of
 from kernel.json_schema import INTEGER as INTEGER_NUMBER

@@ -212,7 +212,7 @@ def _parse_privileges(text: str) -> list[str]:
 
 async def _find_user(scope: Scope, email: str) -> UserRef:
     from domain.people.accounts import UserRef
-    from kernel.documents import normalize_email
+    from kernel.fields import normalize_email
     from kernel.scope import active_scope
     from models.connection import database
 

@@ -12,13 +12,12 @@ from kernel.documents import (
     has_valid_check_digit,
     is_cnpj,
     is_cpf,
-    is_email,
     normalize_cep,
     normalize_document,
-    normalize_email,
     normalize_phone,
     parse_chave_nota,
 )
+from kernel.fields import is_email, normalize_email
 
 # From the NF-e manual's own example of the check digit.
 CHAVE = "52060433009911002506550120000007800267301615"

@@ -17,8 +17,7 @@ from domain.orders.transitions import payment_status
 from domain.purchase.commissions import keep_commissions
 from domain.purchase.draft import MAX_UNITS
 from kernel.codes import TAX_RATE_TYPES
-from kernel.documents import normalize_email
-from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, read_fields, short_text
+from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, normalize_email, read_fields, short_text
 from kernel.fields import text as long_text
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
