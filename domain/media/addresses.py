@@ -29,7 +29,9 @@ _ADDRESS = re.compile(
     r"(?:https?://[^\s/?#]+)?(?:/[^\s?#]*)?/media/(?:[0-9a-f-]{36}/)?([0-9a-f]{64})/[A-Za-z0-9]+\.[a-z0-9]+"
 )
 _IMAGE_URL = re.compile(r"\[image:(\w+)\.(\w+)\]")
-_EXTENSION = "coalesce(substring({type} from '^image/([a-z0-9]+)$'), 'bin')"
+# Of a photo in HEIC, which few browsers show, the largest size.
+_ORIGINAL_NAME = """CASE {type} WHEN 'image/heic' THEN '2048.jpeg'
+    ELSE 'ORIGINAL.' || coalesce(substring({type} from '^image/([a-z0-9]+)$'), 'bin') END"""
 _HOST = """(
     SELECT h.host FROM store_hosts h WHERE h.store_id = {tenant} ORDER BY h.is_primary DESC, h.host LIKE '%.localhost', h.host LIMIT 1
 )"""
@@ -108,7 +110,7 @@ class ImageUrl:
     def __call__(self, _: Scope | None) -> Condition:
         """Return the expression."""
         if self.size == ORIGINAL and self.format == AUTO:
-            file = f"{literal('ORIGINAL.')} || {_EXTENSION.format(type=self.source.of_file('mime_type'))}"
+            file = _ORIGINAL_NAME.format(type=self.source.of_file("mime_type"))
         else:
             # The original is there in its own format only.
             longest = SIZES.get(self.size, max(SIZES.values()))

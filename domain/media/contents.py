@@ -15,7 +15,7 @@ from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection.database import fetchrow
 
-IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/avif")
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/avif", "image/heic")
 """What browsers show in place and the renderer decodes; everything else is sent as a file to save."""
 SVG = "image/svg+xml"
 """A document that may contain scripts: a file to save, no image."""
@@ -36,6 +36,7 @@ _OWN_FORMATS = {
     "image/webp": RenderedFormat.WEBP,
     # As much as a client that accepts no newer format can show of it.
     "image/avif": RenderedFormat.JPEG,
+    "image/heic": RenderedFormat.JPEG,
 }
 
 _CONTENT = """

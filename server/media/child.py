@@ -3,7 +3,7 @@
 A request on standard input is the lengths of a JSON object and of the content, then both; so is an answer. The object of an answer has
 `refused` (the content is no image that is accepted), `failed` (it needs too much), or the result. The end of the input ends the program.
 
-No other module of the product is imported: what hostile content could read here is this program and the image.
+No other module of the product than its two helpers is imported: what hostile content could read here is this program and the image.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import blurhash
 import pyvips
 
+from server.media.heic import Heic, HeicError, is_heic
 from server.media.sandbox import confine
 
 _LENGTHS = struct.Struct("!II")
@@ -37,10 +38,8 @@ _SAVERS: dict[str, tuple[str, dict[str, Any]]] = {
     # A higher effort takes eight times as long for files that are a tenth smaller.
     "avif": ("heifsave_buffer", {"Q": 55, "compression": "av1", "effort": 2}),
 }
-_ACCEPTED = "JPEG, PNG, WebP, GIF and AVIF images are accepted"
+_ACCEPTED = "JPEG, PNG, WebP, GIF, AVIF and HEIC images are accepted"
 _DAMAGED = "the image is damaged, or its end is missing"
-# Apple's photos: libheif has a decoder of AV1 only (HEVC is patented).
-_HEVC = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis")
 _BLURHASH_SIDE = 32
 _WHITE = [255, 255, 255]
 
@@ -97,6 +96,8 @@ def _process(content: bytes, request: dict[str, Any], limits: dict[str, int]) ->
         return {"refused": str(error)}, b""
     except MemoryError:
         return {"failed": "memory"}, b""
+    except HeicError as error:
+        return {"failed": "memory"} if error.is_for_want_of_memory else {"refused": _DAMAGED}, b""
     except pyvips.Error as error:
         if "memory" in error.detail.lower():  # libvips: out of memory; libheif: Memory allocation error
             return {"failed": "memory"}, b""
@@ -108,22 +109,32 @@ def _read_header(content: bytes, limits: dict[str, int]) -> dict[str, Any]:
     refused = _find_refused(content)
     if refused:
         raise _Refused(f"{refused} is not accepted as an image; {_ACCEPTED}")
+    header = _heic_header(content) if is_heic(content) else _vips_header(content)
+    width, height, frames = header["width"], header["height"], header["frames"]
+    if width * height > limits["pixels"]:
+        megapixels = limits["pixels"] // 1_000_000
+        raise _Refused(f"the image has {width} × {height} pixels; at most {megapixels} megapixels are accepted")
+    if frames > limits["frames"]:
+        raise _Refused(f"the image has {frames} frames; at most {limits['frames']} are accepted")
+    return header
+
+
+def _heic_header(content: bytes) -> dict[str, Any]:
+    image = Heic(content)
+    return {"mime_type": "image/heic", "width": image.width, "height": image.height, "frames": image.frames}
+
+
+def _vips_header(content: bytes) -> dict[str, Any]:
     try:
         image = pyvips.Image.new_from_buffer(content, "", access="sequential")
     except pyvips.Error as error:
         known = content.startswith(_SIGNATURES) or content[4:8] == b"ftyp"
         raise _Refused(_DAMAGED if known else f"the content is not an image; {_ACCEPTED}") from error
-    mime_type = _MIME_TYPES[image.get("vips-loader")]
     width, height = image.width, image.height
-    if width * height > limits["pixels"]:
-        megapixels = limits["pixels"] // 1_000_000
-        raise _Refused(f"the image has {width} × {height} pixels; at most {megapixels} megapixels are accepted")
-    frames = _number(image, "n-pages")
-    if frames > limits["frames"]:
-        raise _Refused(f"the image has {frames} frames; at most {limits['frames']} are accepted")
     if _number(image, "orientation") >= 5:  # shown on its side (Exif 2.3, table 6)
         width, height = height, width
-    return {"mime_type": mime_type, "width": width, "height": height, "frames": frames}
+    frames = _number(image, "n-pages")
+    return {"mime_type": _MIME_TYPES[image.get("vips-loader")], "width": width, "height": height, "frames": frames}
 
 
 def _number(image: pyvips.Image, field: str) -> int:
@@ -142,9 +153,6 @@ def _find_refused(content: bytes) -> str:
         return "XML"
     if b"%PDF-" in start and not start.startswith(_SIGNATURES):
         return "PDF"
-    brands = start[8 : min(int.from_bytes(start[:4], "big"), 200)] if start[4:8] == b"ftyp" else b""
-    if b"avif" not in brands and any(brand in brands for brand in _HEVC):
-        return "HEIC"
     others = {b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP", b"8BPS": "PSD", b"%!PS": "PostScript"}
     others |= {b"\x1f\x8b": "a compressed file", b"PK\x03\x04": "an archive", b"\0\0\x01\0": "ICO"}
     return next((name for signature, name in others.items() if start.startswith(signature)), "")
@@ -152,6 +160,8 @@ def _find_refused(content: bytes) -> str:
 
 def _thumbnail(content: bytes, longest: int) -> pyvips.Image:
     """Return the first frame, turned upright, reduced while it is decoded where the format can; in sRGB with 8 bits."""
+    if is_heic(content):
+        return Heic(content).thumbnail(longest)
     return pyvips.Image.thumbnail_buffer(
         # The argument `fail_on` has no effect on buffers (libvips 8.18).
         content,

@@ -34,7 +34,7 @@ from domain.media.renderer import (
 from kernel import logging
 from kernel.errors import Unavailable
 
-_MIME_TYPES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/avif")
+_MIME_TYPES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/avif", "image/heic")
 _LENGTHS = struct.Struct("!II")
 _LONGEST_ANSWER = 64 * 1024
 _LONGEST_RESULT = 64 * 1024 * 1024

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from functools import cache
+from pathlib import Path
 
 import pyvips
 
@@ -20,6 +21,12 @@ def encoded(suffix: str, image: pyvips.Image | None = None, **options: object) -
     """Return an image in the format of a suffix such as `.jpg`."""
     content: bytes = (image or picture()).write_to_buffer(suffix, **options)
     return content
+
+
+@cache
+def heic(name: str) -> bytes:
+    """Return a stored photo as phones take them (tests/media/test_heic.py)."""
+    return (Path(__file__).parent / "heic" / f"{name}.heic").read_bytes()
 
 
 @cache
