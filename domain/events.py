@@ -4,7 +4,7 @@ The events of each subject (an order, a product, a user, a cart) are numbered fr
 The counter is a row of `event_sequences`; incrementing it locks that row until the transaction ends, so concurrent transactions about one
 subject are serialized and a rollback leaves no gap.
 
-The `*_data` functions build the `data` object of each event (docs/reference/shared.md#event-data).
+The `*_data` functions build the `data` object of each event (docs/reference/shared.md#event-data); its times are in UTC.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from domain.event_types import (
 from domain.media.addresses import with_image_urls
 from domain.notifications import write as notifications
 from kernel import tracing
-from kernel.clock import RFC3339_SQL, format_rfc3339
+from kernel.clock import RFC3339_JSON, RFC3339_SQL
 from kernel.ids import uuid7
 from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
@@ -57,6 +57,11 @@ class Event:
     subject_type: str
     subject_id: UUID
     data: Mapping[str, Any]
+
+    @property
+    def json(self) -> str:
+        """Return the data as receivers get it."""
+        return orjson.dumps(self.data, option=RFC3339_JSON).decode()
 
 
 # NOTIFY serializes commits, so it is sent only when an active endpoint exists.
@@ -124,7 +129,7 @@ def event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
     name, subject_type, subject_id, data = (None,) * 4
     if event is not None:
         name, subject_type, subject_id = event.name, event.subject_type, event.subject_id
-        data = orjson.dumps(event.data).decode()
+        data = event.json
     return (
         uuid7(),
         name,
@@ -160,7 +165,7 @@ async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
         [event.name for event in events],
         [event.subject_type for event in events],
         [event.subject_id for event in events],
-        [orjson.dumps(event.data).decode() for event in events],
+        [event.json for event in events],
     )
 
 
@@ -235,7 +240,7 @@ def order_data(order: OrderEventData, *, previous_status: str | None = None) -> 
         "currency": order.currency,
         "customer": _customer(order.customer),
         "items": _items(order.items),
-        "created_at": format_rfc3339(order.created_at),
+        "created_at": order.created_at,
         "previous_status": previous_status,
         "tracking_code": order.tracking_code,
         "fiscal_data": fiscal_data(order.fields),
@@ -394,7 +399,7 @@ async def emit_products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> Non
     await emit_all(
         scope,
         [
-            Event(PRODUCT_DELETED, PRODUCT, public_id, {"id": str(public_id), "deleted_at": format_rfc3339(scope.now)})
+            Event(PRODUCT_DELETED, PRODUCT, public_id, {"id": str(public_id), "deleted_at": scope.now})
             for public_id in public_ids
         ],
     )
@@ -410,7 +415,7 @@ def user_data(public_id: UUID, name: str, email: str | None, user_type: str, cre
         "name": name,
         "email": email or "",
         "role": ROLES[user_type],
-        "created_at": format_rfc3339(created_at),
+        "created_at": created_at,
     }
 
 
@@ -451,7 +456,7 @@ def cart_data(
         "items": _items(items),
         "total_cents": total_cents,
         "currency": currency,
-        "updated_at": format_rfc3339(updated_at),
+        "updated_at": updated_at,
     }
 
 
@@ -464,5 +469,5 @@ def checkout_data(cart_id: UUID, order: OrderEventData, completed_at: datetime) 
         "currency": order.currency,
         "customer": _customer(order.customer),
         "items": _items(order.items),
-        "completed_at": format_rfc3339(completed_at),
+        "completed_at": completed_at,
     }

@@ -21,13 +21,12 @@ from uuid import UUID, uuid4
 import orjson
 
 from auth.secrets import DecryptionError, decrypt, encrypt, is_encrypted
+from kernel.clock import RFC3339_JSON
 from kernel.errors import Conflict, RuleViolation, Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchrow, separate_transaction, transaction
 
-# The format of `kernel.clock.format_rfc3339`.
-_RFC3339 = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 RETENTION = timedelta(hours=24)
 # Responses can hold an order's token or another secret.
 PURPOSE = "idempotency"
@@ -176,7 +175,7 @@ async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> 
         claim.key,
         claim.owner,
         scope.now,
-        encrypt(PURPOSE, orjson.dumps(result, option=_RFC3339)).hex(),
+        encrypt(PURPOSE, orjson.dumps(result, option=RFC3339_JSON)).hex(),
     )
     if not done:
         raise _in_progress_error()

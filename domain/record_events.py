@@ -13,7 +13,7 @@ from domain import event_types, events
 from domain.combined_stock import stock_sql
 from domain.event_types import EVENT_TYPES
 from domain.events import Event
-from kernel.clock import RFC3339_SQL, format_rfc3339
+from kernel.clock import RFC3339_SQL
 from kernel.ids import uuid7
 from kernel.scope import Scope
 
@@ -86,11 +86,10 @@ async def emit_records(scope: Scope, name: str, ids: Iterable[int]) -> None:
 
 async def emit_deleted(scope: Scope, name: str, public_ids: Iterable[UUID]) -> None:
     """Emit an event for each record that is being deleted."""
-    deleted_at = format_rfc3339(scope.now)
     await events.emit_all(
         scope,
         [
-            Event(name, EVENT_TYPES[name].subject, public_id, {"id": str(public_id), "deleted_at": deleted_at})
+            Event(name, EVENT_TYPES[name].subject, public_id, {"id": str(public_id), "deleted_at": scope.now})
             for public_id in public_ids
         ],
     )
@@ -119,6 +118,6 @@ async def emit_refund(
         "refunded_cents": refunded_cents,
         "currency": currency,
         "payment_status": payment_status,
-        "refunded_at": format_rfc3339(scope.now),
+        "refunded_at": scope.now,
     }
     await events.emit(scope, event_types.REFUND_CREATED, event_types.REFUND, refund_id, data)

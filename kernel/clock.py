@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
+import orjson
+
 from kernel.text import InvalidValue as InvalidValue
 from kernel.text import repr_value
 
@@ -32,6 +34,8 @@ def format_rfc3339(time: datetime) -> str:
 
 RFC3339_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
 """The same format in SQL, of the expression of a time."""
+RFC3339_JSON = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
+"""The same format as an option of `orjson`, of times in UTC."""
 
 
 def format_unix(time: datetime) -> str:

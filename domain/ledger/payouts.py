@@ -15,7 +15,6 @@ from domain.ledger.balances import Balance, load_balances
 from domain.ledger.entries import INSERT_ENTRIES, entry_row
 from domain.ledger.kinds import ADJUSTMENT, PAYOUT
 from domain.store_settings import setting
-from kernel.clock import format_rfc3339
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, integer, read_fields, text
 from kernel.ids import uuid7
@@ -228,7 +227,6 @@ async def _write_entries(scope: Scope, rows: Sequence[Mapping[str, Any]]) -> Non
 
 
 def _event(name: str, row: Mapping[str, Any], vendor: UUID) -> events.Event:
-    paid_at = row.get("paid_at")
     data = {
         "id": str(row["public_id"]),
         "number": row["id"],
@@ -236,7 +234,7 @@ def _event(name: str, row: Mapping[str, Any], vendor: UUID) -> events.Event:
         "amount_cents": row["amount_cents"],
         "currency": row["currency"],
         "status": row["status"],
-        "created_at": format_rfc3339(row["created_at"]),
-        "paid_at": None if paid_at is None else format_rfc3339(paid_at),
+        "created_at": row["created_at"],
+        "paid_at": row.get("paid_at"),
     }
     return events.Event(name, event_types.PAYOUT, row["public_id"], data)

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from kernel.clock import RFC3339_JSON
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
@@ -33,7 +34,7 @@ _TARGET_BYTES = 2 * 1024 * 1024
 _RECORD_LIMITS = AnswerLimits(max_objects=100_000, max_bytes=32 * 1024 * 1024)
 _FIRST_PART, _LARGEST_PART = 50, 1_000
 # The format of times is that of /graphql.
-JSON_LINE = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS | orjson.OPT_APPEND_NEWLINE
+JSON_LINE = RFC3339_JSON | orjson.OPT_APPEND_NEWLINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from aiohttp import hdrs, web
 from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, OperationType
 
 from auth.schemes import MISSING_HEADER
+from kernel.clock import RFC3339_JSON
 from kernel.errors import DomainError, MalformedRequest, RateLimited, Unauthenticated, Unavailable
 from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MalformedBody, parse_json
@@ -56,8 +57,6 @@ SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable
 """The application's function that sends the results of an operation as Server-Sent Events; the last argument allows mutations."""
 OPEN_SOCKET: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] = web.AppKey("open_socket")
 """The application's function that serves operations over a WebSocket."""
-# The same format as `kernel.clock.format_rfc3339`.
-_DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 _BODY_TYPES = (_JSON, _RESPONSE_JSON, "application/octet-stream", "")
@@ -420,21 +419,21 @@ async def serialize(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | No
     if not isinstance(body.get("data"), LargeAnswer):
         return _serialize_at_once(limits, body)
     started = perf_counter()
-    content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
+    content = await dumps_in_parts(body, option=RFC3339_JSON, max_bytes=limits.max_bytes)
     record_serialization(perf_counter() - started)
     return content if content is not None and len(content) <= limits.max_bytes else None
 
 
 def _serialize_at_once(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
     started = perf_counter()
-    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    content = orjson.dumps(body, option=RFC3339_JSON)
     record_serialization(perf_counter() - started)
     return content if len(content) <= limits.max_bytes else None
 
 
 def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Return an answer without data."""
-    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    content = orjson.dumps(body, option=RFC3339_JSON)
     return _not_cached(_respond_bytes(request, status, content, response_json_status))
 
 
