@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from auth.configuration import configured, use
-from auth.secrets import DecryptionError, decrypt, encrypt, hash_key, key_id
+from auth.secrets import DecryptionError, decrypt, encrypt, hash_key, key_id, secret_keys, use_secret_keys
 from kernel import logging
 from models.connection import database
 
@@ -32,12 +31,12 @@ async def load() -> None:
             retained.append((row["purpose"], decrypt(PURPOSE, row["sealed_key"])))
         except DecryptionError as error:
             logging.failure("a retained hash key can't be decrypted", error, key_id=row["key_id"].hex())
-    use(replace(configured(), retained_hash_keys=tuple(retained)))
+    use_secret_keys(replace(secret_keys(), retained_hash_keys=tuple(retained)))
 
 
 async def retain(purposes: Iterable[str]) -> None:
     """Store the keys that the fallbacks hash with for the purposes, and load them."""
-    keys = [(purpose, fallback) for purpose in purposes for fallback in configured().fallbacks]
+    keys = [(purpose, fallback) for purpose in purposes for fallback in secret_keys().fallbacks]
     async with database.cross_store_connection() as platform:
         await platform.execute(
             _RETAIN,

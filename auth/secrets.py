@@ -16,9 +16,10 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from cryptography.exceptions import InvalidTag
@@ -26,13 +27,57 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from auth.configuration import configured
-
+MIN_SECRET_BYTES = 16
 APP_SECRET_PURPOSE = "app-secret"
 _WITHOUT_KEY_ID, _WITH_KEY_ID = b"\x01", b"\x02"
 _KEY_ID_BYTES = 4
 _HEADER_BYTES = len(_WITH_KEY_ID) + _KEY_ID_BYTES
 _NONCE_BYTES = 12  # NIST SP 800-38D
+
+
+class SecretsNotConfigured(RuntimeError):
+    """Report a programming error: `auth.configure` was not called before a secret was needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKeys:
+    """VITRINE_SECRET_KEY and its `fallbacks`, which only read.
+
+    `retained_hash_keys` are (purpose, key) of secret keys that are no longer configured (`auth/hash_keys.py`).
+    """
+
+    secret_key: bytes
+    fallbacks: tuple[bytes, ...] = ()
+    retained_hash_keys: tuple[tuple[str, bytes], ...] = ()
+
+    @classmethod
+    def of(cls, secret_key: bytes, *fallbacks: bytes) -> Self:
+        """Return the keys, each once; raises `ValueError` for one below 16 bytes."""
+        for key in (secret_key, *fallbacks):
+            if len(key) < MIN_SECRET_BYTES:
+                raise ValueError(f"VITRINE_SECRET_KEY has {len(key)} bytes; expected at least {MIN_SECRET_BYTES}")
+        return cls(secret_key, tuple(key for key in dict.fromkeys(fallbacks) if key != secret_key))
+
+    @property
+    def ring(self) -> tuple[bytes, ...]:
+        """Return every key that reads, the one that writes first."""
+        return (self.secret_key, *self.fallbacks)
+
+
+_secret_keys: SecretKeys | None = None
+
+
+def use_secret_keys(keys: SecretKeys) -> None:
+    """Set the secret keys of this process."""
+    global _secret_keys
+    _secret_keys = keys
+
+
+def secret_keys() -> SecretKeys:
+    """Return the secret keys, or raise `SecretsNotConfigured`."""
+    if _secret_keys is None:
+        raise SecretsNotConfigured("call auth.configure(secret_key) at start")
+    return _secret_keys
 
 
 class DecryptionError(Exception):
@@ -51,10 +96,10 @@ def is_encrypted(stored: bytes) -> bool:
 
 def encrypt(purpose: str, plain: bytes) -> bytes:
     """Encrypt the bytes with AES-256-GCM under the secret key."""
-    configuration = configured()
-    header = _WITH_KEY_ID + key_id(configuration.secret_key) if configuration.fallbacks else _WITHOUT_KEY_ID
+    keys = secret_keys()
+    header = _WITH_KEY_ID + key_id(keys.secret_key) if keys.fallbacks else _WITHOUT_KEY_ID
     nonce = os.urandom(_NONCE_BYTES)
-    cipher = AESGCM(_derived(configuration.secret_key, purpose))
+    cipher = AESGCM(_derived(keys.secret_key, purpose))
     return header + nonce + cipher.encrypt(nonce, plain, _associated_data(header, purpose))
 
 
@@ -89,7 +134,7 @@ def valid_app_secrets(
 def reencrypt(purpose: str, encrypted: bytes) -> bytes | None:
     """Return the value encrypted under the secret key, None if it is already; raise `DecryptionError` if no key of the ring reads it."""
     for secret_key, plain in _readings(purpose, encrypted):
-        return None if secret_key == configured().secret_key else encrypt(purpose, plain)
+        return None if secret_key == secret_keys().secret_key else encrypt(purpose, plain)
     raise _unreadable(purpose, encrypted)
 
 
@@ -98,12 +143,12 @@ def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
 
     For what is never stored: it carries no key id, and `reencrypt` doesn't know it.
     """
-    return AESSIV(_derived(configured().secret_key, purpose)).encrypt(plain, None)
+    return AESSIV(_derived(secret_keys().secret_key, purpose)).encrypt(plain, None)
 
 
 def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
     """Decrypt what `encrypt_deterministic` returned, under any key of the ring; raise `DecryptionError` if it can't be."""
-    for secret_key in configured().ring:
+    for secret_key in secret_keys().ring:
         try:
             return AESSIV(_derived(secret_key, purpose)).decrypt(encrypted, None)
         except (InvalidTag, ValueError):
@@ -113,14 +158,14 @@ def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
 
 def keyed_hash(purpose: str, text: str) -> str:
     """Return the HMAC-SHA-256 of a guessable text in hexadecimal, so that only the secret's owner can look it up."""
-    return _hash(hash_key(purpose, configured().secret_key), text)
+    return _hash(hash_key(purpose, secret_keys().secret_key), text)
 
 
 def keyed_hashes(purpose: str, text: str) -> tuple[str, ...]:
     """Return the hash under every key that may have written a stored one: the secret key first, its fallbacks, retained hash keys."""
-    configuration = configured()
-    keys = [hash_key(purpose, secret_key) for secret_key in configuration.ring]
-    keys += [key for retained_purpose, key in configuration.retained_hash_keys if retained_purpose == purpose]
+    configured = secret_keys()
+    keys = [hash_key(purpose, secret_key) for secret_key in configured.ring]
+    keys += [key for retained_purpose, key in configured.retained_hash_keys if retained_purpose == purpose]
     return tuple(_hash(key, text) for key in dict.fromkeys(keys))
 
 
@@ -136,7 +181,7 @@ def _readings(purpose: str, encrypted: bytes) -> Iterator[tuple[bytes, bytes]]:
     nonce, body = encrypted[len(header) :][:_NONCE_BYTES], encrypted[len(header) + _NONCE_BYTES :]
     if version not in (_WITHOUT_KEY_ID, _WITH_KEY_ID):
         return
-    for secret_key in configured().ring:
+    for secret_key in secret_keys().ring:
         if version == _WITH_KEY_ID and header[1:] != key_id(secret_key):
             continue
         try:

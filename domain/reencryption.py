@@ -14,8 +14,7 @@ from typing import Any, Protocol
 from asyncpg import Record
 
 from auth import hash_keys, signing_keys, two_factor_codes
-from auth.configuration import configured
-from auth.secrets import APP_SECRET_PURPOSE, DecryptionError, is_encrypted, key_id, reencrypt
+from auth.secrets import APP_SECRET_PURPOSE, DecryptionError, is_encrypted, key_id, reencrypt, secret_keys
 from auth.store_resolution import build_store
 from domain import idempotency, order_access, store_settings
 from domain.carriers import params as rate_params
@@ -153,7 +152,7 @@ class RowAccess(Protocol):
 
 def current_key_id() -> str:
     """Return the id of the secret key in hexadecimal."""
-    return key_id(configured().secret_key).hex()
+    return key_id(secret_keys().secret_key).hex()
 
 
 async def reencrypt_values(*, forget_hash_keys: bool = False) -> Reencryption:

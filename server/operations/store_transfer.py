@@ -22,8 +22,7 @@ from uuid import UUID
 
 import asyncpg
 
-from auth.configuration import configured, use
-from auth.secrets import key_id
+from auth.secrets import key_id, secret_keys, use_secret_keys
 from auth.store_resolution import CHANNEL
 from domain.reencryption import ENCRYPTED_COLUMNS, reencrypt_relation
 from kernel.scope import Store
@@ -206,22 +205,22 @@ def _read_transfer_key(path: Path) -> bytes:
 @contextmanager
 def _encrypting_with(key: bytes) -> Iterator[None]:
     """Let the keys of this installation read, and this key write."""
-    own = configured()
-    use(replace(own, secret_key=key, fallbacks=own.ring))
+    own = secret_keys()
+    use_secret_keys(replace(own, secret_key=key, fallbacks=own.ring))
     try:
         yield
     finally:
-        use(own)
+        use_secret_keys(own)
 
 
 @contextmanager
 def _also_reading(key: bytes) -> Iterator[None]:
-    own = configured()
-    use(replace(own, fallbacks=(*own.fallbacks, key)))
+    own = secret_keys()
+    use_secret_keys(replace(own, fallbacks=(*own.fallbacks, key)))
     try:
         yield
     finally:
-        use(own)
+        use_secret_keys(own)
 
 
 @asynccontextmanager

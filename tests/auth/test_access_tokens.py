@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from auth.access_tokens import AccessTokenClaims, issue_access_token, verify_access_token
-from auth.configuration import configure, configured, use
-from auth.secrets import DecryptionError
+from auth.configuration import configure, configured
+from auth.secrets import DecryptionError, secret_keys, use_secret_keys
 from auth.signing_keys import SigningKeyRing, process_key_ring
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7
@@ -248,7 +248,7 @@ async def test_private_keys_are_encrypted_at_rest(ring):
 
 
 async def test_a_key_encrypted_with_another_secret_cannot_sign_until_rotated(ring, token):
-    present = configured()
+    present = secret_keys()
     configure(b"another secret of this deployment")
     try:
         other = SigningKeyRing()
@@ -260,7 +260,7 @@ async def test_a_key_encrypted_with_another_secret_cannot_sign_until_rotated(rin
         assert await issue_access_token(other, CLAIMS, NOW)
         assert await verify_access_token(other, token, NOW) == CLAIMS
     finally:
-        use(present)
+        use_secret_keys(present)
     await SigningKeyRing().rotate(NOW)
     process_key_ring().clear()
 

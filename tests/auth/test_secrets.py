@@ -1,16 +1,26 @@
 import pytest
 
-from auth.configuration import configure, configured, use
-from auth.secrets import DecryptionError, decrypt, encrypt, key_id, keyed_hash, keyed_hashes, reencrypt
+from auth.configuration import configure
+from auth.secrets import (
+    DecryptionError,
+    decrypt,
+    encrypt,
+    key_id,
+    keyed_hash,
+    keyed_hashes,
+    reencrypt,
+    secret_keys,
+    use_secret_keys,
+)
 
 OTHER = b"another secret of this deployment"
 
 
 @pytest.fixture(autouse=True)
 def present():
-    before = configured()
+    before = secret_keys()
     yield before.secret_key
-    use(before)
+    use_secret_keys(before)
 
 
 @pytest.fixture

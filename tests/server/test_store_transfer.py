@@ -15,8 +15,7 @@ import pytest
 from tortoise.models import Model
 
 from auth.configuration import configure as configure_auth
-from auth.configuration import configured, use
-from auth.secrets import APP_SECRET_PURPOSE, decrypt, encrypt
+from auth.secrets import APP_SECRET_PURPOSE, decrypt, encrypt, secret_keys, use_secret_keys
 from auth.store_resolution import invalidate_store
 from auth.two_factor_codes import SECRET_PURPOSE
 from domain import stores
@@ -126,7 +125,7 @@ async def test_secrets_are_encrypted_for_the_other_installation(sample, here, th
     here("tenant", "export", sample.host, str(file))
     there("tenant", "import", str(file))
     assert "values are under the key" in there("doctor").out
-    own = configured()
+    own = secret_keys()
     try:
         configure_auth(OTHER_SECRET.encode())
         row = await one(there, "select t.gateway_secret, f.secret from tenants t join two_factors f on f.tenant_id = t.id"
@@ -134,7 +133,7 @@ async def test_secrets_are_encrypted_for_the_other_installation(sample, here, th
         assert decrypt(GATEWAY_PURPOSE, row["gateway_secret"]) == b"segredo do gateway"
         assert decrypt(SECRET_PURPOSE, row["secret"]) == b"otp"
     finally:
-        use(own)
+        use_secret_keys(own)
     assert SECRET.encode() not in file.read_bytes()
     for path in (file, tmp_path / "loja.store.key"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -177,12 +176,12 @@ async def test_installed_apps_move_with_their_secrets(sample, here, there, tmp_p
     assert (moved["client_id"], moved["is_own"], moved["public_id"], moved["is_actor"]) == (
         app.client_id, True, installation["public_id"], True,
     )  # fmt: skip
-    own = configured()
+    own = secret_keys()
     try:
         configure_auth(OTHER_SECRET.encode())
         assert decrypt(APP_SECRET_PURPOSE, moved["secret_sealed"]).decode() == app.client_secret
     finally:
-        use(own)
+        use_secret_keys(own)
 
 
 async def test_an_archive_changes_no_app_that_is_registered_already(sample, here, there, tmp_path):

@@ -13,7 +13,8 @@ import orjson
 import pytest
 
 from auth import hash_keys, two_factor_codes
-from auth.configuration import configure, configured, use
+from auth.configuration import configure
+from auth.secrets import secret_keys, use_secret_keys
 from auth.signing_keys import process_key_ring
 from domain import reencryption, stores
 from domain.mails import outbox
@@ -46,7 +47,7 @@ async def only_this_store(
     sample: SampleStore, postgres: EmbeddedServer, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[None]:
     """Re-encrypt this store and the platform only, and everything under the tests' key again at the end."""
-    original = configured()
+    original = secret_keys()
     platform = await asyncpg.connect(postgres.superuser_url(database_name))
     # Apps belong to the platform: of those of other tests, some have a second secret.
     await platform.execute(
@@ -59,9 +60,9 @@ async def only_this_store(
 
     monkeypatch.setattr(reencryption, "_stores", this_store)
     yield
-    use(replace(original, fallbacks=(NEW,)))
+    use_secret_keys(replace(original, fallbacks=(NEW,)))
     await reencryption.reencrypt_values(forget_hash_keys=True)
-    use(original)
+    use_secret_keys(original)
     process_key_ring().clear()
 
 
@@ -185,7 +186,7 @@ async def deployment(
 
 
 async def test_everything_works_during_and_after_a_rotation(deployment: Deployment) -> None:
-    old = configured().secret_key
+    old = secret_keys().secret_key
     await deployment.check()
     await use_keys(old, NEW)
     await deployment.check()
@@ -208,7 +209,7 @@ async def test_everything_works_during_and_after_a_rotation(deployment: Deployme
 
 
 async def test_an_interrupted_run_is_continued(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
-    await use_keys(NEW, configured().secret_key)
+    await use_keys(NEW, secret_keys().secret_key)
     replace_values = reencryption._replace
 
     async def interrupted(connection: Any, column: Any, rows: Any, of_store: Any) -> None:
@@ -229,7 +230,7 @@ async def test_an_interrupted_run_is_continued(deployment: Deployment, monkeypat
 async def test_a_value_that_changes_meanwhile_is_not_overwritten(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await use_keys(NEW, configured().secret_key)
+    await use_keys(NEW, secret_keys().secret_key)
     replace_values = reencryption._replace
 
     async def delayed(connection: Any, column: Any, rows: Any, of_store: Any) -> None:
@@ -248,7 +249,7 @@ async def test_a_value_that_changes_meanwhile_is_not_overwritten(
 async def test_a_code_is_accepted_while_its_secret_is_reencrypted(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await use_keys(NEW, configured().secret_key)
+    await use_keys(NEW, secret_keys().secret_key)
     consume = two_factor_codes.consume_totp
     running = []
 
@@ -267,7 +268,7 @@ async def test_a_code_is_accepted_while_its_secret_is_reencrypted(
 async def test_values_written_under_an_old_key_meanwhile_are_reported(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = configured().secret_key
+    old = secret_keys().secret_key
     await use_keys(NEW, old)
     scan = reencryption._scan
 
@@ -291,7 +292,7 @@ async def test_an_unreadable_value_is_named_and_left_as_it_is(deployment: Deploy
         "update payment_methods set processor_params = $1 where public_id = $2", broken, deployment.method
     )
     await deployment.sample.execute("update idempotency_claims set result = 'no hexadecimal'")
-    await use_keys(NEW, configured().secret_key)
+    await use_keys(NEW, secret_keys().secret_key)
     unreadable = [place for report in (await reencryption.reencrypt_values()).after for place in report.unreadable]
     of_store = f"of the store {deployment.sample.store.public_id}"
     assert f"payment_methods.processor_params {deployment.method} {of_store}" in unreadable
@@ -308,7 +309,7 @@ async def test_an_unreadable_value_is_named_and_left_as_it_is(deployment: Deploy
 async def test_after_a_disclosure_old_order_tokens_and_recovery_codes_end_with_the_old_key(
     deployment: Deployment,
 ) -> None:
-    old = configured().secret_key
+    old = secret_keys().secret_key
     await use_keys(NEW, old)
     await reencryption.reencrypt_values()
     await reencryption.reencrypt_values(forget_hash_keys=True)
