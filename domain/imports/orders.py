@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from domain import events
+from domain.imports.commissions import keep_commissions
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from domain.ledger.entries import write_order_entries
 from domain.orders.transitions import payment_status
-from domain.purchase.commissions import keep_commissions
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch, transaction
 from models.numbers import take_numbers

@@ -15,13 +15,13 @@ import orjson
 
 from domain import events
 from domain.addresses import country_code
+from domain.imports.commissions import keep_commissions
 from domain.imports.customers import SOURCE
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows, write_records
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
 from domain.ledger.entries import write_order_entries
 from domain.orders.transitions import payment_status
-from domain.purchase.commissions import keep_commissions
 from domain.purchase.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
 from kernel.codes import order_statuses
 from kernel.fields import (

@@ -13,7 +13,6 @@ from domain.carriers.quotes import ShippedUnits
 from domain.catalog import stock
 from domain.catalog.listing import IN_ADVANCE, OPEN, RELEASED, of_row
 from domain.promotions.promotion_cache import PromotionCache
-from domain.purchase.commissions import PERCENTAGE, Rate
 from domain.purchase.draft import DraftLine
 from domain.purchase.option_selection import (
     OptionSelection,
@@ -24,7 +23,7 @@ from domain.purchase.option_selection import (
     selection_key,
 )
 from domain.purchase.terms_version import VERSION_SQL
-from domain.purchase.totals import TotalsLine
+from domain.purchase.totals import PERCENTAGE, CommissionRate, TotalsLine
 from kernel.errors import RuleViolation
 from kernel.ids import Reference, ShownId, parse_reference
 from kernel.scope import Scope
@@ -74,9 +73,9 @@ class Offer:
     selectable_options: SelectableOptions | None = None
 
     @property
-    def rate(self) -> Rate:
+    def rate(self) -> CommissionRate:
         """Return the rate of the vendor's commission."""
-        return Rate(self.commission or "0", self.commission_type or PERCENTAGE)
+        return CommissionRate(self.commission or "0", self.commission_type or PERCENTAGE)
 
     def is_in_steps(self, quantity: int) -> bool:
         """Return whether a quantity is one of the steps in which the product is sold."""

@@ -15,9 +15,9 @@ from domain import events
 from domain.catalog import stock
 from domain.mails.texts import MailType
 from domain.notifications import write as notifications
-from domain.purchase.commissions import line_commissions
 from domain.purchase.draft import ADDRESS_FIELDS
 from domain.purchase.lines import PricedLine
+from domain.purchase.totals import line_commissions
 from domain.store_settings import setting
 from domain.taxes.calculation import ChargedTax
 from kernel.errors import Conflict

@@ -1,4 +1,4 @@
-"""Calculate the totals of an order and the points it spends. Pure arithmetic in whole cents; no amount is ever taken from a client.
+"""Calculate the totals of an order, the points it spends, and commissions. Pure arithmetic in whole cents; no client states an amount.
 
     subtotal   the sum of price × quantity
     shipping   base + per kilogram × weight + per item × items + the freight of each unit, of the shipped lines without free shipping;
@@ -6,22 +6,25 @@
     surcharge  the payment method's fixed part plus its percentage of subtotal − discount + shipping
     tax        the taxes that prices don't include (`domain.taxes.calculation`)
     total      subtotal − discount + shipping + surcharge + tax
+    commission the store's part of a vendor's lines (docs/reference/shared.md#vendors-shares): each keeps its own and the rate, so that a
+               change of the vendor's rate changes no earlier order
 
 Fractions of a cent are rounded half up, once, where they arise. Totals are limited to 10**15 cents, so that no column overflows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from domain.points.ledger import unavailable_error
 from kernel.errors import ValidationFailed
-from kernel.money import MAX_CENTS, divide_half_up
+from kernel.money import MAX_CENTS, allocate, divide_half_up, parse_cents
 
 _GRAMS_PER_KG = 1_000
 _HUNDREDTHS_OF_A_PERCENT = 10_000
+PERCENTAGE = "P"
 
 
 class TotalsLine(NamedTuple):  # made several times for each line, in a third of the time of a frozen dataclass
@@ -90,6 +93,13 @@ class SpentPoints:
 
     points: int = 0
     cents: int = 0
+
+
+class CommissionRate(NamedTuple):
+    """The rate of a vendor's commission, a decimal text: a percentage of its lines (`P`), or an amount per order (`A`)."""
+
+    commission: str
+    commission_type: str
 
 
 NO_POINTS = PointsRequest()
@@ -182,3 +192,30 @@ def spend_points(request: PointsRequest, balance: int, remaining_cents: int) -> 
         return NOTHING_SPENT
     points = min(points, max(0, remaining_cents) // request.value_cents)
     return SpentPoints(points, points * request.value_cents)
+
+
+def order_commission_cents(rate: CommissionRate, lines_cents: int) -> int:
+    """Return the commission on the lines of a vendor in an order; never more than they cost.
+
+    `domain.ledger.old_lines.COMMISSION_SQL` is the same.
+    """
+    amount = parse_cents(rate.commission)
+    if rate.commission_type == PERCENTAGE:
+        return min(lines_cents, divide_half_up(lines_cents * amount, _HUNDREDTHS_OF_A_PERCENT))
+    return min(lines_cents, amount)
+
+
+def line_commissions(lines: Iterable[tuple[int | None, CommissionRate, int]]) -> list[int | None]:
+    """Return the commission of each line of an order, of `(vendor, rate, cents)`; None for the store's own."""
+    numbered = list(enumerate(lines))
+    commissions: list[int | None] = [None] * len(numbered)
+    groups: dict[tuple[int, CommissionRate], list[tuple[int, int]]] = {}
+    for index, (vendor, rate, cents) in numbered:
+        if vendor is not None:
+            groups.setdefault((vendor, rate), []).append((index, cents))
+    for (_, rate), members in groups.items():
+        amounts = [cents for _, cents in members]
+        divided = allocate(order_commission_cents(rate, sum(amounts)), amounts)
+        for (index, _), commission in zip(members, divided, strict=True):
+            commissions[index] = commission
+    return commissions

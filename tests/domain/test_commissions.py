@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.imports.commissions import COLUMNS, keep_commissions
 from domain.imports.past_orders import import_past_orders
 from domain.ledger.old_lines import COMMISSION_SQL
 from domain.marketplace.dashboard import load_dashboard
@@ -15,14 +16,8 @@ from domain.marketplace.vendors import update_vendor
 from domain.orders.lifecycle import change_status
 from domain.orders.locked import lock_order
 from domain.orders.payments import record_payment, update_payment_totals
-from domain.purchase.commissions import (
-    COLUMNS,
-    Rate,
-    keep_commissions,
-    line_commissions,
-    order_commission_cents,
-)
 from domain.purchase.edit import update_order
+from domain.purchase.totals import CommissionRate, line_commissions, order_commission_cents
 from kernel.scope import active_scope
 from models.connection.database import fetchval, transaction
 
@@ -166,14 +161,14 @@ async def test_imported_orders_keep_the_rate_of_their_import(kit):
 
 @given(lines=st.lists(st.tuples(st.sampled_from([None, 1, 2]), RATES, AMOUNTS), max_size=12))
 def test_no_line_has_a_commission_above_its_price(lines):
-    rated = [(vendor, Rate(*rate), cents) for vendor, rate, cents in lines]
+    rated = [(vendor, CommissionRate(*rate), cents) for vendor, rate, cents in lines]
     for (vendor, _, cents), commission in zip(rated, line_commissions(rated), strict=True):
         assert (commission is None) == (vendor is None)
         assert commission is None or 0 <= commission <= cents, (commission, cents)
 
 
 async def test_the_database_calculates_the_same_commission(kit):
-    cases = [(Rate(text, kind), cents) for text in ("0.00", "7.25", "99.99", "100.00") for kind in "AP" for cents in
+    cases = [(CommissionRate(text, kind), cents) for text in ("0.00", "7.25", "99.99", "100.00") for kind in "AP" for cents in
              (0, 1, 199, 200, 10**6 + 1, 10**15)]  # fmt: skip
     sql = "SELECT " + COMMISSION_SQL.format(cents="$1::bigint", rate="$2::text", type="$3::text")
     with active_scope(kit.scope):

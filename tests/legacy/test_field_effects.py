@@ -151,7 +151,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "email": "domain/marketplace/vendors.py email", "has_no_email": "domain/marketplace/vendors.py has_no_email",
         "status": "domain/catalog/listing.py vendor",
         "CNPJ": "domain/marketplace/signup.py cnpj",
-        "commission": "domain/purchase/commissions.py commission", "commission_type": "domain/purchase/commissions.py commission_type",
+        "commission": "domain/purchase/totals.py commission", "commission_type": "domain/purchase/totals.py commission_type",
         "shippings": "domain/purchase/references.py shippings", "seo_name": "domain/marketplace/read.py slug",
     },
     "users": {

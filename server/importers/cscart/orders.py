@@ -10,11 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from domain.catalog.product_options import TYPES_WITH_VARIANTS
+from domain.imports.commissions import keep_commissions
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
 from domain.ledger.reconciliation import queue_orders
 from domain.orders.statuses import ORDERS, SHIPMENTS
 from domain.orders.transitions import payment_status
-from domain.purchase.commissions import keep_commissions
 from domain.purchase.draft import MAX_UNITS
 from kernel.codes import TAX_RATE_TYPES
 from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, normalize_email, read_fields, short_text
