@@ -82,7 +82,7 @@ class ReadStatement:
         self._guards: list[Guard] = []
         self._joins: list[JoinedRecord] = []
         if link is not None:
-            self.columns.append("t.id" if isinstance(link, ToOne) else link.key)
+            self.columns.append("t.id" if isinstance(link, ToOne) else "p.id" if link.match else link.key)
 
     def add(self, column: ColumnSql | RelationField, guard: Guard | None = None) -> int:
         """Add a column, or a relation as JSON text; return its position."""
@@ -266,8 +266,11 @@ def _rows_sql(
     elif link is not None:
         if link.where:
             where.append(_replace_alias(link.where.replace("{tenant}", "$1"), alias))
-        where.append(f"{_replace_alias(link.key, alias)} = {keys}")
-        source = _replace_alias(link.through, alias, table=True) or source
+        if link.match and keys != link.key:
+            where.append(_replace_alias(link.match, alias).replace("{tenant}", "$1").replace("{parent}", keys))
+        else:
+            where.append(f"{_replace_alias(link.key, alias)} = {keys}")
+            source = _replace_alias(link.through, alias, table=True) or source
     return f"FROM {source}{joins} WHERE {' AND '.join(where)}"
 
 

@@ -359,7 +359,9 @@ class ProductObject:
             "o.id",
             "t.created_at DESC, t.id DESC",
             through="products o JOIN products t ON t.tenant_id = o.tenant_id AND t.category_id = o.category_id AND t.id <> o.id",
-            where="o.tenant_id = {tenant} AND t.status = 'A'",
+            where="t.status = 'A'",
+            match="t.category_id = (SELECT o.category_id FROM products o WHERE o.tenant_id = {tenant} AND o.id = {parent})"
+            " AND t.id <> {parent}",
         ),
         "Other active products of the main category, newest first.",
         limited="first",

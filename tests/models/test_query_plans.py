@@ -247,9 +247,8 @@ BY_KEYS = [
     '{ category(id: "{category_id}") { id name parent { name } children { id name } } }',
     '{ vendor(id: "{vendor_id}") { id name } }',
 ]
-# Of two good plans one may read a few times the pages of the other: the newest products of a category are found by the category, then
-# sorted, or in order of time until there are enough; a small table is read as a whole or searched for each key, about four pages
-# (index and row) each. A plan that scans a table, for each parent or once, reads hundreds more.
+# Of two good plans one may read a few times the pages of the other: a small table is read as a whole or searched for each key, about four
+# pages (index and row) each. A plan that scans a table, for each parent or once, reads hundreds more.
 _TIMES, _MORE_PAGES, _PAGES_PER_KEY = 3, 40, 4
 
 
@@ -269,6 +268,28 @@ async def test_a_plan_that_is_used_again_is_as_good_as_one_for_the_parameters(
             ]
             allowed = _TIMES * _pages(own) + _MORE_PAGES + _PAGES_PER_KEY * _count_keys(arguments)
             assert _pages(reused) <= allowed, f"{sql}\n{_format_plan(reused)}\n{_format_plan(own)}"
+
+
+@pytest.mark.parametrize(
+    "document", ["{{ product(id: {}) {{ {} }} }}", "{{ products(limit: 3, filter: {{id: [{}]}}) {{ {} }} }}"]
+)
+async def test_related_products_are_found_in_their_order(
+    sample: SampleStore, document: str, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    rows = await sample.rows(
+        "select p.public_id, c.n from products p join (select category_id, count(*) as n from products group by 1) c"
+        " using (category_id) order by c.n desc limit 1"
+    )
+    assert rows[0]["n"] > 80
+    text = document.format(f'"{rows[0]["public_id"]}"', "related(first: 3) { id name }")
+    response = await sample.post("/graphql", {"query": text}, auth="bearer")
+    assert "errors" not in response.body, response.raw
+    sql, arguments = next((sql, arguments) for sql, arguments in captured if "SELECT o.category_id" in sql)
+    plan = await _executed_plan(sample, Plans.REUSED, sql, arguments)
+    read = sum(
+        node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in _nodes(plan) if "Relation Name" in node
+    )
+    assert read < 30, _format_plan(plan)
 
 
 LISTS_BY_STATUS = [
