@@ -23,27 +23,35 @@ from uuid import UUID
 from domain.ledger.entries import Settlement, settle
 from domain.orders.transitions import CHARGEBACK
 from kernel.errors import Forbidden, NotFound
-from kernel.ids import parse_reference
+from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
-from models.connection.database import fetchrow
+from models.connection.database import execute_later, fetchrow
 
 _STOREFRONT_ACTORS = (ActorKind.ANONYMOUS, ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
+COLUMNS = """t.id, t.public_id, t.status, t.stock_state, t.vendor_id, t.user_id, t.imported, t.currency, t.tracking_code,
+    t.subtotal_cents, t.discount_cents, t.shipping_cents, t.surcharge_cents, t.tax_cents, t.total_cents,
+    t.paid_cents, t.refunded_cents, t.payment_status, t.payment_method_id, t.shipping_method_id, t.hold_until,
+    t.coupon_code, t.points_earned, t.points_spent, t.points_cents, t.shipping_quote::text AS shipping_quote,
+    t.deleted_at IS NOT NULL AS is_removed,
+    EXISTS (SELECT 1 FROM promotion_uses pu WHERE pu.tenant_id = t.tenant_id AND pu.order_id = t.id) AS has_promotions"""
+"""The columns of an order `t` that a `LockedOrder` has, but for `has_lines_of_caller`."""
+
 # NO KEY UPDATE doesn't block the KEY SHARE lock taken by foreign key checks of inserted lines, shipments and payments.
-_LOCK = """
-SELECT o.id, o.public_id, o.status, o.stock_state, o.vendor_id, o.user_id, o.imported, o.currency, o.tracking_code,
-    o.subtotal_cents, o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents, o.total_cents,
-    o.paid_cents, o.refunded_cents, o.payment_status, o.payment_method_id, o.shipping_method_id, o.hold_until,
-    o.coupon_code, o.points_earned, o.points_spent, o.points_cents, o.shipping_quote::text AS shipping_quote,
-    o.deleted_at IS NOT NULL AS is_removed,
-    EXISTS (SELECT 1 FROM promotion_uses u WHERE u.tenant_id = o.tenant_id AND u.order_id = o.id) AS has_promotions,
+_LOCK = f"""
+SELECT {COLUMNS},
     EXISTS (SELECT 1 FROM order_lines l
-        WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.vendor_id = $3) AS has_lines_of_caller
-FROM orders o
-WHERE o.tenant_id = $1 AND o.{key} = $2 AND (o.deleted_at IS NULL OR $4)
-FOR NO KEY UPDATE OF o
+        WHERE l.tenant_id = t.tenant_id AND l.order_id = t.id AND l.vendor_id = $3) AS has_lines_of_caller
+FROM orders t
+WHERE t.tenant_id = $1 AND t.{{key}} = $2 AND (t.deleted_at IS NULL OR $4)
+FOR NO KEY UPDATE OF t
 """
-_READ_BY_ID = _LOCK.replace("{key}", "id").replace("FOR NO KEY UPDATE OF o", "")
+# It returns no row, so that it can be sent together with the statement that follows.
+_LOCK_FIRST = """
+WITH locked AS MATERIALIZED (SELECT id FROM orders WHERE tenant_id = $1 AND {key} = $2 FOR NO KEY UPDATE)
+SELECT 1 FROM locked WHERE id < 0
+"""
+_READ_BY_ID = _LOCK.replace("{key}", "id").replace("FOR NO KEY UPDATE OF t", "")
 _LOCK_BY_ID = _LOCK.replace("{key}", "id")
 _LOCK_BY_PUBLIC_ID = _LOCK.replace("{key}", "public_id")
 
@@ -126,6 +134,15 @@ async def lock_order(scope: Scope, order: object, *, may_be_removed: bool = Fals
     if scope.actor.kind is ActorKind.VENDOR and not (locked.has_lines_of_caller or _is_own_order(scope, locked)):
         raise NotFound("order")
     return locked
+
+
+async def lock_first(scope: Scope, order: Reference) -> None:
+    """Lock an order, if there is one, before the next statement of the transaction, which reads it as it is under the lock.
+
+    For the system, with a statement that decides what the caller may see of the order.
+    """
+    key = "id" if isinstance(order, int) else "public_id"
+    await execute_later(_LOCK_FIRST.format(key=key), scope.store.id, order)
 
 
 async def read_order(scope: Scope, order_id: int) -> LockedOrder | None:

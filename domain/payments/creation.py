@@ -9,22 +9,25 @@ A process that ends in between leaves a payment that `domain.payments.pending` a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
-from typing import Any
 from uuid import UUID
+
+import orjson
 
 from domain import event_types, record_events
 from domain.idempotency import IN_PROGRESS
+from domain.ledger.split import read_shares
 from domain.orders.charged_payments import add_interest
-from domain.orders.locked import LockedOrder, lock_order
-from domain.orders.payments import ChargedPayment, find_charged_payments
+from domain.orders.locked import LockedOrder
+from domain.orders.payments import ChargedPayment
 from domain.orders.transitions import EDITABLE
 from domain.payments import cancellation, settlement
+from domain.payments.facts import PaymentFacts, lock_facts
 from domain.payments.gateway import (
+    ChargeRequest,
     GatewayNotCalled,
     GatewayRefused,
     GatewayUnanswered,
@@ -32,9 +35,10 @@ from domain.payments.gateway import (
     PaymentKind,
     PaymentStatus,
 )
-from domain.payments.gateways import GatewayMethod, gateway_methods, gateway_of_method
+from domain.payments.gateways import GatewayMethod, gateway_of_method
+from domain.payments.lookup import find_payment
 from domain.payments.options import first_of_each_kind
-from domain.payments.orders import find_order, reject_unpayable, reopen
+from domain.payments.orders import payable_by, reject_unpayable, reopen
 from domain.payments.progress import creation_hash, reject_in_progress
 from domain.payments.requests import PaymentInput, build_request
 from domain.payments.split import divide_payment
@@ -47,23 +51,20 @@ from kernel.ids import uuid7
 from kernel.installments import find_option, parse_rules
 from kernel.scope import SYSTEM, Scope
 from models import audit
-from models.connection.database import execute, fetchrow, fetchval, retry_conflicts, transaction
+from models.connection.database import Plans, execute, fetchrow, retry_conflicts, transaction
+from models.reading.queries import Condition
 from models.rows import json_text
 
 _MAX_CLEARED = 3
 # The call begins at most so long after the payment was committed, or not at all: `settlement.IN_DOUBT` counts on it.
 _BEGINS_WITHIN_SECONDS = 10.0
 
-_LIVE = """
-SELECT public_id FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED')
-"""
-_CREATED = "SELECT public_id, payment_method_id, gateway, attempted_at FROM payments WHERE tenant_id = $1 AND creation_hash = $2"
 _INSERT = """
 INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, status, currency, gateway,
     payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at, shares)
 SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, 'PENDING', $8, $9, $10, $11, $12, $13, $7, $14, $15::text::jsonb
 FROM payments WHERE tenant_id = $1 AND order_id = $3
-RETURNING id
+RETURNING id, sequence
 """
 _RESUME = """
 UPDATE payments SET attempted_at = $3, due_at = $4 WHERE tenant_id = $1 AND id = $2
@@ -72,10 +73,11 @@ UPDATE payments SET attempted_at = $3, due_at = $4 WHERE tenant_id = $1 AND id =
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A payment that was committed, and the gateway to be called for it; None for one that has an answer already."""
+    """A payment that was committed, and what its gateway is asked for; no gateway for one that has an answer already."""
 
     payment: ChargedPayment
-    gateway: PaymentGateway | None
+    gateway: PaymentGateway | None = None
+    request: ChargeRequest | None = None
     is_repeated: bool = False
     """Whether an earlier call may have reached the gateway."""
 
@@ -95,107 +97,125 @@ async def create_payment(scope: Scope, order: object, token: str | None, input: 
     RuleViolation `order_not_payable`, `kind_unavailable`, `installments_unavailable` and what opening the order again raises,
     Unavailable when the pending payment can't be cancelled because its gateway doesn't answer.
     """
-    order_id = await find_order(scope, order, token)
+    condition = payable_by(scope, order, token)
     system = replace(scope, actor=SYSTEM)
     began = monotonic()
     for _ in range(_MAX_CLEARED):
         try:
-            begun = await retry_conflicts(partial(_begin, scope, system, order_id, input))
+            begun = await retry_conflicts(partial(_begin, scope, system, condition, input))
             break
         except _HasPending as pending:
             await cancellation.clear_pending(system, pending.payment_id)
             began = monotonic()
     else:
         raise Conflict("the order gets other payments at the same time; try again", reason=IN_PROGRESS)
-    if begun.gateway is not None:
-        await _call(scope, begun, begun.gateway, input, began)
+    if begun.gateway is not None and begun.request is not None:
+        await _call(scope, begun, begun.gateway, begun.request, began)
     return begun.payment.id
 
 
-async def _begin(scope: Scope, system: Scope, order_id: int, input: PaymentInput) -> _Begun:
+async def _begin(scope: Scope, system: Scope, condition: Condition, input: PaymentInput) -> _Begun:
     """Insert the payment, or find the one that an earlier request with the same Idempotency-Key inserted."""
     key = creation_hash(scope, "payment")
-    async with transaction(system):
-        locked = await lock_order(system, order_id)
-        if key is not None and (created := await fetchrow(_CREATED, scope.store.id, key)) is not None:
-            return await _resume(system, created)
-        reject_unpayable(locked)
-        if (pending := await fetchval(_LIVE, scope.store.id, order_id)) is not None:
-            raise _HasPending(pending)
-        method = _choose(locked, await gateway_methods(system, locked.payment_method_id), input.kind)
-        locked = await _prepare_order(scope, system, locked, method)
-        return await _insert(scope, system, locked, method, input, key)
+    async with transaction(system, Plans.REUSED):
+        facts = await lock_facts(system, condition, key)
+        if facts.created is not None:
+            return await _resume(system, facts, facts.created, input)
+        reject_unpayable(facts.order)
+        if facts.pending is not None:
+            raise _HasPending(facts.pending)
+        method = _choose(facts, input.kind)
+        if await _prepare_order(scope, system, facts.order, method):
+            facts = await lock_facts(system, condition, key)
+            reject_unpayable(facts.order)
+        return await _insert(scope, system, facts, method, input, key)
 
 
-async def _resume(scope: Scope, created: Mapping[str, Any]) -> _Begun:
+async def _resume(scope: Scope, facts: PaymentFacts, created: UUID, input: PaymentInput) -> _Begun:
     """Return a payment that was created before; its gateway is called again if it never answered: the payment's id makes that harmless."""
-    [payment] = await find_charged_payments(scope, (), created["public_id"])
+    stored = await find_payment(scope, created, of_removed_order=True)
+    payment = stored.payment
     if payment.status != PaymentStatus.PENDING or payment.gateway_charge_id is not None:
-        return _Begun(payment, None)
+        return _Begun(payment)
     at = now()
-    reject_in_progress(created["attempted_at"], at)
+    reject_in_progress(stored.attempted_at, at)
     await execute(_RESUME, scope.store.id, payment.id, at, at + settlement.IN_DOUBT)
-    gateway = await gateway_of_method(scope, created["payment_method_id"], created["gateway"])
-    return _Begun(payment, gateway, is_repeated=True)
+    gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
+    shares = read_shares(orjson.loads(stored.shares or "[]"))
+    return _Begun(payment, gateway, build_request(scope, facts.charged, payment, shares, input), is_repeated=True)
 
 
-def _choose(locked: LockedOrder, methods: Sequence[GatewayMethod], kind: PaymentKind) -> GatewayMethod:
+def _choose(facts: PaymentFacts, kind: PaymentKind) -> GatewayMethod:
     """Return the method that takes a kind of payment: the order's own, else the first of the store's."""
-    method = next((each for each in first_of_each_kind(methods, locked.currency) if each.kind is kind), None)
+    methods = first_of_each_kind(facts.methods, facts.order.currency)
+    method = next((each for each in methods if each.kind is kind), None)
     if method is None:
         raise RuleViolation(f"the store takes no payments of the kind {kind} for this order", reason="kind_unavailable")
     return method
 
 
-async def _prepare_order(scope: Scope, system: Scope, locked: LockedOrder, method: GatewayMethod) -> LockedOrder:
-    """Open an order again that was declined, and give it the payment method, at that method's prices; return it as it is then."""
+async def _prepare_order(scope: Scope, system: Scope, locked: LockedOrder, method: GatewayMethod) -> bool:
+    """Open an order again that was declined, and give it the payment method, at that method's prices; return whether it changed."""
     if locked.status in EDITABLE and locked.payment_method_id == method.id:
-        return locked
+        return False
     if locked.status not in EDITABLE:
         await reopen(scope, locked, method.hold_minutes)
     if locked.payment_method_id != method.id:
         await update_order(system, locked.id, {"payment_method": method.id})
-    locked = await lock_order(system, locked.id)
-    reject_unpayable(locked)
-    return locked
+    return True
 
 
 async def _insert(
-    scope: Scope, system: Scope, locked: LockedOrder, method: GatewayMethod, input: PaymentInput, key: bytes | None
+    scope: Scope, system: Scope, facts: PaymentFacts, method: GatewayMethod, input: PaymentInput, key: bytes | None
 ) -> _Begun:
+    locked = facts.order
     due_cents = locked.total_cents - (locked.paid_cents - locked.refunded_cents)
     surcharge = _interest(scope, due_cents, input)
+    amount_cents = due_cents + surcharge
     locked = await add_interest(system, locked, surcharge)
-    shares = await divide_payment(system, locked.id, due_cents + surcharge) if method.gateway.splits else []
+    shares = await divide_payment(system, locked.id, amount_cents) if method.gateway.splits else []
     at, public_id = now(), uuid7()
-    payment_id = await fetchval(
+    expires_at = _expires_at(scope, input.kind, locked, at)
+    inserted = await fetchrow(
         _INSERT,
         scope.store.id,
         public_id,
         locked.id,
         input.kind.value,
         input.installments,
-        due_cents + surcharge,
+        amount_cents,
         at,
         locked.currency,
         method.gateway.name,
         method.id,
         surcharge,
-        _expires_at(scope, input.kind, locked, at),
+        expires_at,
         key,
         at + settlement.IN_DOUBT,
         json_text([list(share) for share in shares]) if shares else None,
     )
-    await record_events.emit_records(system, event_types.PAYMENT_CREATED, [payment_id])
-    await audit.record(
-        scope,
-        "order.payment_created",
-        "order",
-        locked.public_id,
-        {"kind": input.kind.value, "amount_cents": due_cents + surcharge},
+    assert inserted is not None  # an aggregate always returns one row
+    await record_events.emit_records(system, event_types.PAYMENT_CREATED, [inserted["id"]])
+    details = {"kind": input.kind.value, "amount_cents": amount_cents}
+    await audit.record(scope, "order.payment_created", "order", locked.public_id, details)
+    payment = ChargedPayment(
+        id=inserted["id"],
+        public_id=public_id,
+        order_id=locked.id,
+        sequence=inserted["sequence"],
+        kind=input.kind.value,
+        status=PaymentStatus.PENDING.value,
+        amount_cents=amount_cents,
+        currency=locked.currency,
+        paid_cents=None,
+        refunded_cents=0,
+        surcharge_cents=surcharge,
+        gateway_charge_id=None,
+        expires_at=expires_at,
+        is_cancel_requested=False,
     )
-    [payment] = await find_charged_payments(system, (), public_id)
-    return _Begun(payment, method.gateway)
+    order = {**facts.charged, "surcharge_cents": locked.surcharge_cents}
+    return _Begun(payment, method.gateway, build_request(scope, order, payment, shares, input))
 
 
 def _interest(scope: Scope, amount_cents: int, input: PaymentInput) -> int:
@@ -227,10 +247,9 @@ def _expires_at(scope: Scope, kind: PaymentKind, locked: LockedOrder, at: dateti
     return None
 
 
-async def _call(scope: Scope, begun: _Begun, gateway: PaymentGateway, input: PaymentInput, began: float) -> None:
+async def _call(scope: Scope, begun: _Begun, gateway: PaymentGateway, request: ChargeRequest, began: float) -> None:
     """Call the gateway and write its answer; without one the payment stays as it is."""
     payment = begun.payment
-    request = await build_request(scope, payment, input)
     if monotonic() - began > _BEGINS_WITHIN_SECONDS:
         return
     try:

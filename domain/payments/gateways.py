@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+
+import orjson
 
 from auth.secrets import DecryptionError
 from domain.payments.app_gateway import app_gateway
@@ -16,18 +17,29 @@ from domain.payments.pagarme.gateway import pagarme_gateway
 from domain.payments.sandbox import gateway as sandbox
 from kernel import logging
 from kernel.scope import Scope, active_scope
-from models.connection.database import fetch
+from models.connection.database import fetchval
 
-# A method of an app that can't be called takes no new payments; $3: it is for a new one.
-_METHODS = """
-SELECT id, public_id, kind, processor, processor_params, hold_minutes
-FROM payment_methods
-WHERE tenant_id = $1 AND kind <> '' AND (id = $2 OR (status = 'A' AND deleted_at IS NULL AND vendor_id IS NULL AND $3))
-    AND (NOT $3 OR processor NOT LIKE 'app:%' OR EXISTS (
-        SELECT FROM app_installations i JOIN apps a ON a.id = i.app_id
-        WHERE i.tenant_id = $1 AND a.client_id = substr(processor, 5) AND i.removed_at IS NULL
-            AND 'handle_payments' = ANY(i.scopes) AND a.call_urls ? 'payments'))
-ORDER BY id = $2 DESC, position, id LIMIT 100
+# A method of an app that can't be called takes no new payments.
+_NEW_METHODS = """
+SELECT coalesce(json_agg(m), '[]')::text FROM (
+    SELECT id, kind, processor, encode(processor_params, 'hex') AS params, hold_minutes
+    FROM payment_methods
+    WHERE tenant_id = $1 AND kind <> '' AND (id = {preferred} OR (status = 'A' AND deleted_at IS NULL AND vendor_id IS NULL))
+        AND (processor NOT LIKE 'app:%' OR EXISTS (
+            SELECT FROM app_installations i JOIN apps a ON a.id = i.app_id
+            WHERE i.tenant_id = $1 AND a.client_id = substr(processor, 5) AND i.removed_at IS NULL
+                AND 'handle_payments' = ANY(i.scopes) AND a.call_urls ? 'payments'))
+    ORDER BY id = {preferred} DESC, position, id LIMIT 100
+) AS m
+"""
+NEW_METHODS_OF_ORDER = _NEW_METHODS.format(preferred="t.payment_method_id")
+"""Select what `usable_methods` reads for a new payment of an order `t` of the store $1."""
+_NEW_METHODS_WITH = _NEW_METHODS.format(preferred="$2")
+_METHOD = """
+SELECT coalesce(json_agg(m), '[]')::text FROM (
+    SELECT id, kind, processor, encode(processor_params, 'hex') AS params, hold_minutes
+    FROM payment_methods WHERE tenant_id = $1 AND kind <> '' AND id = $2
+) AS m
 """
 
 
@@ -47,7 +59,6 @@ class GatewayMethod:
     """A payment method with its gateway."""
 
     id: int
-    public_id: UUID
     kind: PaymentKind
     hold_minutes: int
     gateway: PaymentGateway
@@ -62,27 +73,25 @@ def gateway_for(scope: Scope, processor: str, params: Mapping[str, Any]) -> Paym
 async def gateway_methods(scope: Scope, preferred: int | None) -> Sequence[GatewayMethod]:
     """Return the store's methods that take payments through a gateway, by their position; an order's own one is first, also if inactive."""
     with active_scope(scope):
-        return _usable(scope, await fetch(_METHODS, scope.store.id, preferred, True))
+        return usable_methods(scope, await fetchval(_NEW_METHODS_WITH, scope.store.id, preferred))
 
 
 async def gateway_of_method(scope: Scope, method_id: int, name: str) -> PaymentGateway | None:
     """Return the gateway of a method, if it is still the one of this name."""
     with active_scope(scope):
-        methods = _usable(scope, await fetch(_METHODS, scope.store.id, method_id, False))
+        methods = usable_methods(scope, await fetchval(_METHOD, scope.store.id, method_id))
     return next((method.gateway for method in methods if method.gateway.name == name), None)
 
 
-def _usable(scope: Scope, rows: Sequence[Mapping[str, Any]]) -> list[GatewayMethod]:
+def usable_methods(scope: Scope, rows: str) -> list[GatewayMethod]:
+    """Return the methods of a selected JSON array whose gateway can be called."""
     methods = []
-    for row in rows:
+    for row in orjson.loads(rows):
         try:
-            gateway = gateway_for(scope, row["processor"], decrypt_params(row["processor_params"]))
+            gateway = gateway_for(scope, row["processor"], decrypt_params(bytes.fromhex(row["params"] or "")))
         except DecryptionError as error:  # of this method alone: the others take payments
-            logging.failure(
-                "the parameters of a payment method can't be decrypted", error, method=str(row["public_id"])
-            )
+            logging.failure("the parameters of a payment method can't be decrypted", error, method=row["id"])
             continue
         if gateway is not None:
-            kind = PaymentKind(row["kind"])
-            methods.append(GatewayMethod(row["id"], row["public_id"], kind, row["hold_minutes"], gateway))
+            methods.append(GatewayMethod(row["id"], PaymentKind(row["kind"]), row["hold_minutes"], gateway))
     return methods

@@ -17,21 +17,27 @@ from models.rows import from_row
 
 COLUMNS = """p.id, p.public_id, p.order_id, p.sequence, p.kind, p.status, p.amount_cents, p.currency, p.paid_cents, p.refunded_cents,
     p.surcharge_cents, p.gateway_charge_id, p.expires_at, p.cancel_requested_at IS NOT NULL AS is_cancel_requested,
-    o.public_id AS order_public_id, p.payment_method_id, p.gateway, p.attempted_at, p.attempts"""
+    o.public_id AS order_public_id, CASE WHEN o.imported THEN '' ELSE o.email END AS mail_recipient, p.payment_method_id, p.gateway,
+    p.attempted_at, p.attempts, p.shares::text AS shares"""
 SOURCE = "payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id"
 _FIND = f"SELECT {COLUMNS} FROM {SOURCE} WHERE p.tenant_id = $1 AND p.public_id = $2 AND p.gateway <> '' AND (o.deleted_at IS NULL OR $3)"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPayment:
-    """A payment with the public id of its order, the method and gateway that take it, and the last attempt to call that."""
+    """A payment with its order's public id and who gets mails about it ("" for nobody), its method and gateway, and the last call.
+
+    `shares` is JSON (`domain.ledger.split.ChargeShare`).
+    """
 
     payment: ChargedPayment
     order_public_id: UUID
+    mail_recipient: str
     payment_method_id: int
     gateway: str
     attempted_at: datetime | None
     attempts: int
+    shares: str | None
 
 
 async def find_payment(scope: Scope, payment: object, *, of_removed_order: bool = False) -> StoredPayment:

@@ -17,14 +17,13 @@ from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import Reference, parse_reference, parse_uuid, split_reference
 from kernel.scope import SHOPPERS, STAFF, Scope, active_scope
 from models.connection.database import execute, fetchrow, fetchval
+from models.reading.queries import Condition, by_id
 
 _ORDER_OF_PAYMENT = """
 SELECT o.public_id, o.user_id FROM payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id
 WHERE p.tenant_id = $1 AND (p.id = $2 OR p.public_id = $3) AND o.deleted_at IS NULL
 """
-_BY_NUMBER = "SELECT id FROM orders WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL"
-_BY_ID = "SELECT id FROM orders WHERE tenant_id = $1 AND public_id = $2 AND deleted_at IS NULL"
-_OF_SHOPPER = "SELECT t.id FROM orders t WHERE t.tenant_id = $1 AND t.deleted_at IS NULL AND {condition}"
+_OF_CALLER = "SELECT t.id FROM orders t WHERE t.tenant_id = $1 AND t.deleted_at IS NULL AND {condition}"
 _HOLD = "UPDATE orders SET hold_until = $3 WHERE tenant_id = $1 AND id = $2"
 _REOPENED = "payment retried"
 PAYABLE = (OPEN, BACKORDERED, DECLINED, FAILED)
@@ -36,28 +35,26 @@ async def find_order(scope: Scope, order: object, token: str | None) -> int:
 
     Raises NotFound for any other.
     """
+    condition = payable_by(scope, order, token)
     with active_scope(scope):
-        if scope.actor.kind in STAFF:
-            reference = parse_reference(order)
-            number = (
-                await fetchval(_BY_NUMBER if isinstance(reference, int) else _BY_ID, scope.store.id, reference)
-                if reference is not None
-                else None
-            )
-        else:
-            number = await _find_of_shopper(scope, order, token)
+        number = await fetchval(
+            _OF_CALLER.format(condition=condition.sql.format("$2", "$3")), scope.store.id, *condition.params
+        )
     if number is None:
         raise NotFound("order")
     return int(number)
 
 
-async def _find_of_shopper(scope: Scope, order: object, token: str | None) -> int | None:
-    condition = order_filter(scope, order, token)
+def payable_by(scope: Scope, order: object, token: str | None) -> Condition:
+    """Return the condition of an order `t` that the caller may pay; its first parameter is the order's id. Raises NotFound for none."""
+    if scope.actor.kind in STAFF:
+        reference = parse_reference(order)
+        condition = None if reference is None else by_id(reference)
+    else:
+        condition = order_filter(scope, order, token)
     if condition is None:
-        return None
-    numbered = condition.sql.format(*(f"${number}" for number in range(2, 2 + len(condition.params))))
-    number: int | None = await fetchval(_OF_SHOPPER.format(condition=numbered), scope.store.id, *condition.params)
-    return number
+        raise NotFound("order")
+    return condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from domain.addresses import ADDRESS
-from domain.ledger.split import read_shares
+from domain.ledger.split import ChargeShare
 from domain.orders.payments import ChargedPayment
 from domain.payments.gateway import ChargeItem, ChargeRequest, Payer, PaymentKind
 from domain.payments.split import gateway_shares
@@ -23,9 +23,8 @@ from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, email_text, integer, read_fields, short_text, text
 from kernel.installments import MAX_INSTALLMENTS
 from kernel.money import allocate
-from kernel.scope import Scope, active_scope
+from kernel.scope import Scope
 from kernel.text import InvalidValue
-from models.connection.database import fetchrow
 
 _ONLINE = (PaymentKind.PIX, PaymentKind.BOLETO, PaymentKind.CARD)
 _MAX_TOKEN = 500
@@ -51,19 +50,14 @@ _BILLING: Mapping[str, InputField] = {
 }
 _ADDRESS_FIELDS = {name: declared for name, declared in ADDRESS.items() if name not in ("name", "phone")}
 
-_ORDER = """
-SELECT o.id, o.public_id, o.email, btrim(o.firstname || ' ' || o.lastname) AS name, o.phone,
-    coalesce(nullif(o.fields_data ->> 'cpf', ''), nullif(o.fields_data ->> 'cnpj', ''), u.cpf, u.cnpj, '') AS document,
-    o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents,
-    (SELECT row_to_json(a) FROM order_addresses a WHERE a.tenant_id = o.tenant_id AND a.order_id = o.id
+ORDER_COLUMNS = """t.email, btrim(t.firstname || ' ' || t.lastname) AS name, t.phone,
+    coalesce(nullif(t.fields_data ->> 'cpf', ''), nullif(t.fields_data ->> 'cnpj', ''), u.cpf, u.cnpj, '') AS document,
+    (SELECT row_to_json(a) FROM order_addresses a WHERE a.tenant_id = t.tenant_id AND a.order_id = t.id
         ORDER BY a.kind LIMIT 1)::text AS address,
     (SELECT json_agg(json_build_object('code', l.product_code, 'name', l.product_name, 'quantity', l.quantity,
         'cents', l.quantity * l.price_cents) ORDER BY l.position, l.id)
-        FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id)::text AS lines,
-    (SELECT p.shares FROM payments p WHERE p.tenant_id = o.tenant_id AND p.id = $3)::text AS shares
-FROM orders o LEFT JOIN users u ON u.tenant_id = o.tenant_id AND u.id = o.user_id
-WHERE o.tenant_id = $1 AND o.id = $2
-"""
+        FROM order_lines l WHERE l.tenant_id = t.tenant_id AND l.order_id = t.id)::text AS lines"""
+"""What `build_request` reads of an order `t` and its customer `u`, besides its amounts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +93,10 @@ def _read_billing(values: Mapping[str, Any]) -> dict[str, Any]:
     return billing
 
 
-async def build_request(scope: Scope, payment: ChargedPayment, input: PaymentInput) -> ChargeRequest:
-    """Return what the gateway is asked for."""
-    with active_scope(scope):
-        order = await fetchrow(_ORDER, scope.store.id, payment.order_id, payment.id)
-    assert order is not None  # it was locked a moment ago, and has a payment
+def build_request(
+    scope: Scope, order: Mapping[str, Any], payment: ChargedPayment, shares: Sequence[ChargeShare], input: PaymentInput
+) -> ChargeRequest:
+    """Return what the gateway is asked for; `order` has the columns above, its ids and amounts."""
     return ChargeRequest(
         payment_id=payment.public_id,
         order_id=order["public_id"],
@@ -116,7 +109,7 @@ async def build_request(scope: Scope, payment: ChargedPayment, input: PaymentInp
         expires_at=payment.expires_at,
         payer=_payer(order, input.billing),
         items=charge_items(order, payment.amount_cents),
-        shares=gateway_shares(read_shares(orjson.loads(order["shares"] or "[]"))),
+        shares=gateway_shares(shares),
         statement_descriptor=statement_descriptor(scope),
     )
 

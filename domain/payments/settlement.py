@@ -21,9 +21,10 @@ from domain.gateway.processing import apply_notification
 from domain.mails import order_mails
 from domain.mails.texts import MailType
 from domain.orders.charged_payments import PaymentChange, update_payments
-from domain.orders.locked import lock_order
+from domain.orders.locked import lock_first, lock_order
 from domain.orders.payments import ChargedPayment, find_charged_payments
 from domain.payments.gateway import ChargeState, GatewayRefused, GatewayUnanswered, PaymentStatus
+from domain.payments.lookup import StoredPayment, find_payment
 from domain.payments.qr_code import qr_svg
 from kernel import logging
 from kernel.clock import now
@@ -31,7 +32,7 @@ from kernel.payment_words import LIVE
 from kernel.retries import retry_delay
 from kernel.scope import SYSTEM, Scope
 from kernel.work_queues import run_in_thread
-from models.connection.database import execute, fetchrow, fetchval, in_transaction, retry_conflicts, transaction
+from models.connection.database import Plans, execute, execute_later, in_transaction, retry_conflicts, transaction
 
 T = TypeVar("T")
 
@@ -43,23 +44,21 @@ GRACE = timedelta(minutes=1)
 """So long after its expiry a payment is asked for once more, and expires."""
 
 _BRASILIA = timezone(timedelta(hours=-3))
-_RECIPIENT = "SELECT id, email FROM orders WHERE tenant_id = $1 AND id = $2 AND NOT imported"
 # The reported payments of a charge are this payment: its notification came before the answer, and didn't say which payment it is of. The
 # ledger refers to them, so that they stay, without their money.
-_ADOPT = """
+# $12 is when the gateway is asked again about one that is still live.
+_SAVE = """
 WITH reported AS (
     UPDATE payments SET status = 'CANCELLED'
-    WHERE tenant_id = $1 AND order_id = $2 AND gateway = '' AND gateway_charge_id = $3 AND status = 'PAID' RETURNING amount_cents
-)
-SELECT coalesce(sum(amount_cents), 0)::bigint FROM reported
-"""
-_SAVE = """
-UPDATE payments SET gateway_charge_id = $3, status = CASE WHEN status = 'PENDING' AND $11 THEN 'AUTHORIZED' ELSE status END,
-    pix = coalesce($4::text::jsonb, pix), boleto = coalesce($5::text::jsonb, boleto), card = coalesce($6::text::jsonb, card),
-    failure = coalesce($7::text::jsonb, failure), expires_at = coalesce($8, expires_at),
-    paid_cents = CASE WHEN $9 > 0 THEN coalesce(paid_cents, 0) + $9 ELSE paid_cents END,
-    paid_at = CASE WHEN $9 > 0 THEN coalesce(paid_at, $10) ELSE paid_at END
-WHERE tenant_id = $1 AND id = $2
+    WHERE tenant_id = $1 AND order_id = $9 AND gateway = '' AND gateway_charge_id = $3 AND status = 'PAID' RETURNING amount_cents
+), adopted AS (SELECT coalesce(sum(amount_cents), 0)::bigint AS cents FROM reported)
+UPDATE payments p SET gateway_charge_id = $3, status = CASE WHEN p.status = 'PENDING' AND $11 THEN 'AUTHORIZED' ELSE p.status END,
+    pix = coalesce($4::text::jsonb, p.pix), boleto = coalesce($5::text::jsonb, p.boleto), card = coalesce($6::text::jsonb, p.card),
+    failure = coalesce($7::text::jsonb, p.failure), expires_at = coalesce($8, p.expires_at),
+    paid_cents = CASE WHEN a.cents > 0 THEN coalesce(p.paid_cents, 0) + a.cents ELSE p.paid_cents END,
+    paid_at = CASE WHEN a.cents > 0 THEN coalesce(p.paid_at, $10) ELSE p.paid_at END,
+    attempts = p.attempts + ($12::timestamptz IS NOT NULL)::int, due_at = coalesce($12, p.due_at)
+FROM adopted a WHERE p.tenant_id = $1 AND p.id = $2
 """
 _POSTPONE = """
 UPDATE payments SET attempts = attempts + 1, due_at = $3 WHERE tenant_id = $1 AND id = $2 AND status IN ('PENDING', 'AUTHORIZED')
@@ -116,37 +115,34 @@ def next_question(at: datetime, attempts: int, expires_at: datetime | None) -> d
 async def _settle(
     scope: Scope, payment_id: UUID, order_id: int, state: ChargeState, attempts: int, picture: str
 ) -> None:
-    async with transaction(scope):
-        locked = await lock_order(scope, order_id, may_be_removed=True)
-        [payment] = await find_charged_payments(scope, (), payment_id)
+    async with transaction(scope, Plans.REUSED):
+        await lock_first(scope, order_id)
+        stored = await find_payment(scope, payment_id, of_removed_order=True)
+        payment = stored.payment
         _reject_contradiction(payment, state)
-        adopted = await fetchval(_ADOPT, scope.store.id, order_id, state.charge_id)
-        await _save(scope, payment, state, adopted, picture)
-        for news in _news(payment, state, locked.public_id):
+        is_live = state.status in LIVE and payment.status in LIVE
+        at = next_question(scope.now, attempts, state.expires_at or payment.expires_at) if is_live else None
+        await _save(scope, payment, state, at, picture)
+        if is_live and payment.gateway_charge_id is None:
+            await _queue_mail(scope, stored, state)
+        for news in _news(payment, state, stored.order_public_id):
             await apply_notification(scope, news, force=False, reason=f"gateway: {news.event_type}")
-        if state.status in LIVE and payment.status in LIVE:
-            if payment.gateway_charge_id is None:
-                await _queue_mail(scope, payment, state)
-            at = next_question(scope.now, attempts, state.expires_at or payment.expires_at)
-            await execute(_POSTPONE, scope.store.id, payment.id, at)
 
 
-async def _queue_mail(scope: Scope, payment: ChargedPayment, state: ChargeState) -> None:
+async def _queue_mail(scope: Scope, stored: StoredPayment, state: ChargeState) -> None:
     """Queue the mail that says how to pay by Pix or boleto."""
+    payment = stored.payment
     if state.pix is not None:
         code, how = state.pix.code, "Copie o código Pix e pague no aplicativo do seu banco{}:"
     elif state.boleto is not None:
         code, how = state.boleto.line, "Pague o boleto por esta linha digitável{}:"
     else:
         return
-    order = await fetchrow(_RECIPIENT, scope.store.id, payment.order_id)
-    if order is None:
-        return
     until = state.expires_at or payment.expires_at
     await order_mails.queue(
         scope,
         MailType.ORDER_PAYMENT_PENDING,
-        order,
+        {"id": payment.order_id, "email": stored.mail_recipient},
         amount_cents=payment.amount_cents,
         code=code,
         how=how.format("" if until is None else f" até {_in_brasilia(until)}"),
@@ -174,9 +170,11 @@ def _reject_contradiction(payment: ChargedPayment, state: ChargeState) -> None:
     raise GatewayUnanswered("it answered about another charge, amount or currency")
 
 
-async def _save(scope: Scope, payment: ChargedPayment, state: ChargeState, adopted: int, picture: str) -> None:
+async def _save(
+    scope: Scope, payment: ChargedPayment, state: ChargeState, due_at: datetime | None, picture: str
+) -> None:
     pix = None if state.pix is None else {**asdict(state.pix), "qr_svg": picture}
-    await execute(
+    await execute_later(
         _SAVE,
         scope.store.id,
         payment.id,
@@ -186,9 +184,10 @@ async def _save(scope: Scope, payment: ChargedPayment, state: ChargeState, adopt
         _json(None if state.card is None else asdict(state.card)),
         _json(None if state.failure is None else asdict(state.failure)),
         state.expires_at,
-        adopted,
+        payment.order_id,
         scope.now,
         state.status is PaymentStatus.AUTHORIZED,
+        due_at,
     )
 
 

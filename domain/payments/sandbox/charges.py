@@ -24,15 +24,16 @@ from kernel.scope import Scope
 from models.connection.database import fetch, fetchrow, transaction
 from models.rows import json_text
 
+_COLUMNS = """charge_id, payment_id, order_id, order_number, kind, status, currency, amount_cents, paid_cents, refunded_cents, installments,
+    details::text AS details, done, expires_at, created_at"""
 # A charge that is asked for again stays as it is.
-_INSERT = """
+_INSERT = f"""
 INSERT INTO sandbox_charges (tenant_id, charge_id, payment_id, order_id, order_number, kind, status, currency, amount_cents, paid_cents,
     installments, details, expires_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13, $14, $14)
 ON CONFLICT (tenant_id, payment_id) DO NOTHING
+RETURNING {_COLUMNS}
 """
-_COLUMNS = """charge_id, payment_id, order_id, order_number, kind, status, currency, amount_cents, paid_cents, refunded_cents, installments,
-    details::text AS details, done, expires_at, created_at"""
 _OF_PAYMENT = f"SELECT {_COLUMNS} FROM sandbox_charges WHERE tenant_id = $1 AND payment_id = $2"
 _OF_CHARGE = f"SELECT {_COLUMNS} FROM sandbox_charges WHERE tenant_id = $1 AND charge_id = $2"
 _LATEST = f"SELECT {_COLUMNS} FROM sandbox_charges WHERE tenant_id = $1 ORDER BY created_at DESC LIMIT $2"
@@ -99,25 +100,24 @@ async def insert_charge(
     scope: Scope, request: ChargeRequest, status: PaymentStatus, details: Mapping[str, Any]
 ) -> SandboxCharge:
     """Insert the charge of a payment, paid at once if the status says so, and return it; the existing one of a payment that has one."""
-    async with transaction(scope):
-        await fetchrow(
-            _INSERT,
-            scope.store.id,
-            f"sandbox_{uuid7()}",
-            request.payment_id,
-            request.order_id,
-            request.order_number,
-            request.kind.value,
-            status.value,
-            request.currency,
-            request.amount_cents,
-            request.amount_cents if status is PaymentStatus.PAID else 0,
-            request.installments,
-            json_text(details),
-            request.expires_at,
-            scope.now,
-        )
-        charge = await find_by_payment(scope, request.payment_id)
+    inserted = await fetchrow(
+        _INSERT,
+        scope.store.id,
+        f"sandbox_{uuid7()}",
+        request.payment_id,
+        request.order_id,
+        request.order_number,
+        request.kind.value,
+        status.value,
+        request.currency,
+        request.amount_cents,
+        request.amount_cents if status is PaymentStatus.PAID else 0,
+        request.installments,
+        json_text(details),
+        request.expires_at,
+        scope.now,
+    )
+    charge = _charge(inserted) or await find_by_payment(scope, request.payment_id)
     assert charge is not None  # inserted now or before
     return charge
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from binascii import crc_hqx
 
 _BRL, _BRAZIL = "986", "BR"
 _SINGLE_USE = "12"
@@ -32,12 +33,7 @@ def br_code(location: str, *, name: str, city: str, amount_cents: int) -> str:
 
 def crc16(content: bytes) -> int:
     """Return the CRC-16/CCITT-FALSE (polynomial 0x1021, initially 0xFFFF)."""
-    crc = 0xFFFF
-    for byte in content:
-        crc ^= byte << 8
-        for _ in range(8):
-            crc = (crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1) & 0xFFFF
-    return crc
+    return crc_hqx(content, 0xFFFF)
 
 
 def _field(number: int, value: str) -> str:
