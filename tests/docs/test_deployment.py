@@ -30,6 +30,7 @@ from tests.system.haproxy import CONFIGURATION, PROGRAM
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+TIMERS = sorted((DEPLOY / "systemd").glob("*.timer"))
 SETTING_NAMES = {setting.name for setting in SETTINGS}
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 OWN = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "vitrine"}
@@ -57,7 +58,7 @@ def runs(command: list[str]) -> bool:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 def test_systemd_accepts_the_units(tmp_path: Path):
     copies = []
-    for unit in UNITS:
+    for unit in (*UNITS, *TIMERS):
         text = unit.read_text(encoding="utf-8").replace("/opt/vitrine/.venv/bin/vitrine", "/bin/true")
         copies.append(tmp_path / unit.name)
         copies[-1].write_text(text, encoding="utf-8")
@@ -69,6 +70,7 @@ def test_systemd_accepts_the_units(tmp_path: Path):
 
 def test_units_run_commands_without_privileges_and_wait_long_enough():
     assert [unit.name for unit in UNITS] == [
+        "vitrine-cells-sync.service",
         "vitrine-cells.service",
         "vitrine-migrate.service",
         "vitrine-web.service",
@@ -83,9 +85,18 @@ def test_units_run_commands_without_privileges_and_wait_long_enough():
         assert (values["User"], values["NoNewPrivileges"], values["CapabilityBoundingSet"]) == ("vitrine", "yes", ""), (
             unit
         )
-        if command[0] != "migrate":
+        if values["Type"] != "oneshot":
             assert float(values["TimeoutStopSec"]) > needed[command[0]], unit
             assert values["Restart"] == "always", unit
+
+
+def test_each_timer_starts_its_unit_and_those_without_are_started_by_themselves():
+    timed = {timer.with_suffix(".service") for timer in TIMERS}
+    assert timed <= set(UNITS)
+    for unit in UNITS:
+        assert ("WantedBy" in directives_of(unit.name)) == (unit not in timed), unit
+    for timer in TIMERS:
+        assert "WantedBy=timers.target" in timer.read_text(encoding="utf-8"), timer
 
 
 def test_the_environment_file_names_settings():

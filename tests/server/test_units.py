@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import aiohttp
+import asyncpg
 import pytest
 from yarl import URL
 
@@ -23,14 +25,17 @@ from tests.harness.records import add_product
 from tests.harness.sample_store import SampleStore, filled_store
 from tests.harness.storefront import open_storefront
 from tests.server.command_line import SECRET
-from tests.server.units import Unit, make_state, why_not
+from tests.server.units import Unit, inside, make_state, why_not
 
 pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not()), pytest.mark.slow(seconds=5)]
 __all__ = ["bulk"]
 
 WEB, WORKER, MIGRATE = "vitrine-web.service", "vitrine-worker@.service", "vitrine-migrate.service"
-CELLS = "vitrine-cells.service"
+CELLS, SYNC = "vitrine-cells.service", "vitrine-cells-sync.service"
 _SECONDS = 60
+_ADD_USER = """
+insert into platform_users (public_id, email, name, password_hash) values (gen_random_uuid(), 'ana@unit.example', 'Ana', 'x')
+"""
 _FIRST_STORE = 6_000_000
 # Prints the folders of the arguments in which a file can be created.
 _TRY = """
@@ -62,6 +67,26 @@ async def test_the_unit_of_migrations_ends_successfully(tmp_path: Path, database
     async with unit(MIGRATE, tmp_path, database_url).running() as process:
         _, err = await process.communicate()
     assert process.returncode == 0, err.decode()
+
+
+async def test_the_unit_of_all_cells_copies_what_they_have_in_common(
+    tmp_path: Path, database_url: str, migrated_database_url: str
+):
+    first, second = [await asyncpg.connect(url) for url in (database_url, migrated_database_url)]
+    await first.execute(_ADD_USER)
+    try:
+        with NamedTemporaryFile("w", dir="/dev/shm", suffix=".conf") as file:  # the unit has a /tmp of its own
+            file.write(f"one {inside(database_url)}\ntwo {inside(migrated_database_url)}\n")
+            file.flush()
+            Path(file.name).chmod(0o644)
+            async with unit(SYNC, tmp_path, database_url, VITRINE_CELLS_FILE=file.name).running() as process:
+                _, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        assert await second.fetchval("select count(*) from platform_users where email = 'ana@unit.example'") == 1
+    finally:
+        await first.execute("delete from platform_users where email = 'ana@unit.example'")
+        await first.close()
+        await second.close()
 
 
 async def test_the_worker_writes_files_of_bulk_operations_within_its_unit(

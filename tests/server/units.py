@@ -82,12 +82,12 @@ class Unit:
     async def running(self, *arguments: str) -> AsyncIterator[Process]:
         """Start ExecStart, or Python with the arguments, and end it with SIGTERM."""
         directives = directives_of(self.name)
-        sockets = parse_qs(urlsplit(self.database_url).query)["host"][0]
+        sockets = _sockets(self.database_url)
         for path in (Path(sockets), *Path(sockets).glob(".s.PGSQL.*[0-9]")):
             path.chmod(0o777)  # other accounts than that of the tests may connect
         process = await asyncio.create_subprocess_exec(
             *_NAMESPACE, "sh", "-c", _mounts(directives) + 'cd "$WORKING"; exec "$@"', "sh",
-            *_limits(directives), "env", "-i", *self._environment(directives, sockets), *_program(directives, arguments),
+            *_limits(directives), "env", "-i", *self._environment(directives), *_program(directives, arguments),
             env={
                 "PATH": os.environ["PATH"],
                 "CHECKOUT": str(ROOT),
@@ -106,16 +106,25 @@ class Unit:
                 process.terminate()
                 await asyncio.wait_for(process.communicate(), 60)
 
-    def _environment(self, directives: dict[str, list[str]], sockets: str) -> list[str]:
+    def _environment(self, directives: dict[str, list[str]]) -> list[str]:
         site = Path(sysconfig.get_path("purelib")).relative_to(ROOT)
         return [
             "PATH=/usr/bin:/bin",
             "LD_LIBRARY_PATH=/opt/python/lib",
             f"PYTHONPATH=/opt/vitrine:/opt/vitrine/{site}",
             *(pair for value in directives["Environment"] for pair in shlex.split(value)),
-            f"DATABASE_URL={self.database_url.replace(quote(sockets, safe='/'), '/opt/postgresql')}",
+            f"DATABASE_URL={inside(self.database_url)}",
             *(f"{name}={value}" for name, value in self.settings.items()),
         ]
+
+
+def inside(database_url: str) -> str:
+    """Return the URL of a database as it is within a unit."""
+    return database_url.replace(quote(_sockets(database_url), safe="/"), "/opt/postgresql")
+
+
+def _sockets(database_url: str) -> str:
+    return parse_qs(urlsplit(database_url).query)["host"][0]
 
 
 def make_state(folder: Path, unit: str) -> Path:
