@@ -134,13 +134,18 @@ def to_json(body: Any) -> bytes:
     return content
 
 
+def retry_after_of(error: DomainError | None) -> int | None:
+    """Return the seconds after which the request may be repeated; None where that isn't known."""
+    return error.retry_after if isinstance(error, RateLimited | Unavailable | TenantClosed) else None
+
+
 def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
     """Return `Retry-After` (seconds) for a 429 and a 503, `WWW-Authenticate` for a 401, `Accept-Encoding` for a 415 (RFC 9110).
 
     Sections 10.2.3, 11.6.1 and 12.5.3. A closed store's 503 has none, unless it is moving: when it opens is not known.
     """
-    if isinstance(error, RateLimited | Unavailable | TenantClosed) and error.retry_after is not None:
-        return {"Retry-After": str(error.retry_after)}
+    if (seconds := retry_after_of(error)) is not None:
+        return {hdrs.RETRY_AFTER: str(seconds)}
     if isinstance(error, Unauthenticated):
         # RFC 6750, section 3.1: a request without a credential gets no error code.
         is_invalid = error.is_invalid_token and challenge.startswith("Bearer")

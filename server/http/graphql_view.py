@@ -26,7 +26,7 @@ from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
 from resolvers.engine.costs import measure_cost
-from resolvers.engine.executor import error_extensions, format_document_error, format_error
+from resolvers.engine.executor import error_extensions, error_of, format_document_error, format_error
 from resolvers.engine.limits import INTROSPECTION_FIELDS
 from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from resolvers.engine.run import OperationExecutor
@@ -35,7 +35,7 @@ from resolvers.engine.usage import UsageCounter
 from resolvers.persisted_documents import find_document, save_document, trusted_text
 from rest_facade.apps.events import EVENT_STREAM
 from rest_facade.bodies import MULTIPART, read_raw, whole_body
-from rest_facade.responses import BytesResponse
+from rest_facade.responses import BytesResponse, retry_after_of
 from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_body import find_body_error
@@ -344,7 +344,10 @@ async def _result_response(request: web.Request, scope: Scope, result: Execution
     if started:
         body["data"] = result.data
     body["extensions"] = {"cost": cost}
-    return await _respond_with_data(request, body, 200 if started else 400)
+    response = await _respond_with_data(request, body, 200 if started else 400)
+    if waits := [seconds for error in result.errors or () if (seconds := retry_after_of(error_of(error))) is not None]:
+        response.headers[hdrs.RETRY_AFTER] = str(max(waits))
+    return response
 
 
 def needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
