@@ -27,8 +27,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from kernel.scope import Scope
+from kernel.signatures import constant_time_equal
+
 MIN_SECRET_BYTES = 16
 APP_SECRET_PURPOSE = "app-secret"
+ORDER_TOKEN_PURPOSE = "order token"
 _WITHOUT_KEY_ID, _WITH_KEY_ID = b"\x01", b"\x02"
 _KEY_ID_BYTES = 4
 _HEADER_BYTES = len(_WITH_KEY_ID) + _KEY_ID_BYTES
@@ -167,6 +171,20 @@ def keyed_hashes(purpose: str, text: str) -> tuple[str, ...]:
     keys = [hash_key(purpose, secret_key) for secret_key in configured.ring]
     keys += [key for retained_purpose, key in configured.retained_hash_keys if retained_purpose == purpose]
     return tuple(_hash(key, text) for key in dict.fromkeys(keys))
+
+
+def order_token(scope: Scope, order: object) -> str:
+    """Return the 256-bit token that authorizes access to an order (by public id) for the customer that placed it.
+
+    Checkouts and mails contain it. It is a keyed hash of the order's id, so that no secret is stored.
+    """
+    return keyed_hash(ORDER_TOKEN_PURPOSE, f"{scope.store.public_id}:{order}")
+
+
+def is_order_token(scope: Scope, order: object, token: str) -> bool:
+    """Return whether the token authorizes access to the order (by public id)."""
+    tokens = keyed_hashes(ORDER_TOKEN_PURPOSE, f"{scope.store.public_id}:{order}")
+    return any(constant_time_equal(token, valid) for valid in tokens)
 
 
 def hash_key(purpose: str, secret_key: bytes) -> bytes:

@@ -1,22 +1,17 @@
-"""Which orders storefront customers see, the ones that their own token or the order's token authorizes, and which amounts vendors see.
-
-The order's token, which the checkout and mails contain, is a keyed hash of the order's id, so that no secret is stored.
-"""
+"""Which orders storefront customers see, the ones that their own token or the order's token authorizes, and which amounts vendors see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from auth.secrets import keyed_hash, keyed_hashes
+from auth.secrets import is_order_token
 from domain.visibility import VisibleRows
 from kernel.ids import parse_uuid
 from kernel.scope import STAFF_OR_APP, ActorKind, Scope
-from kernel.signatures import constant_time_equal
 from models.reading.queries import Condition, Entity
 
 CHECKOUT = "storefront:checkout"
-TOKEN_PURPOSE = "order token"
 
 PLACED = VisibleRows(admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows="")
 # Reached only through `order_filter`, which authorizes access to the one order, and through its checkout.
@@ -57,17 +52,6 @@ AMOUNTS = {
 """The amounts of an order as a caller sees, filters and sorts by them."""
 
 
-def order_token(scope: Scope, order: object) -> str:
-    """Return the 256-bit token that authorizes access to an order (by public id) for the customer that placed it."""
-    return keyed_hash(TOKEN_PURPOSE, _hashed_text(scope, order))
-
-
-def is_order_token(scope: Scope, order: object, token: str) -> bool:
-    """Return whether the token authorizes access to the order (by public id)."""
-    tokens = keyed_hashes(TOKEN_PURPOSE, _hashed_text(scope, order))
-    return any(constant_time_equal(token, valid) for valid in tokens)
-
-
 def order_filter(scope: Scope, order: object, token: str | None) -> Condition | None:
     """Return the condition matching the order if the caller may see it: any with the right token, else one of the customer's own.
 
@@ -100,7 +84,3 @@ def own_data(expression: str) -> Callable[[Scope], Condition]:
         )
 
     return build
-
-
-def _hashed_text(scope: Scope, order: object) -> str:
-    return f"{scope.store.public_id}:{order}"

@@ -14,9 +14,17 @@ from typing import Any, Protocol
 from asyncpg import Record
 
 from auth import hash_keys, signing_keys, two_factor_codes
-from auth.secrets import APP_SECRET_PURPOSE, DecryptionError, is_encrypted, key_id, reencrypt, secret_keys
+from auth.secrets import (
+    APP_SECRET_PURPOSE,
+    ORDER_TOKEN_PURPOSE,
+    DecryptionError,
+    is_encrypted,
+    key_id,
+    reencrypt,
+    secret_keys,
+)
 from auth.store_resolution import build_store
-from domain import idempotency, order_access, store_settings
+from domain import idempotency, store_settings
 from domain.carriers import params as rate_params
 from domain.mails import outbox
 from domain.payments import methods
@@ -118,7 +126,7 @@ ENCRYPTED_COLUMNS = (
 )
 """Every encrypted column; tests/domain/test_reencryption.py finds those that are missing."""
 
-LASTING_HASHES = (two_factor_codes.RECOVERY_PURPOSE, order_access.TOKEN_PURPOSE, idempotency.PURPOSE)
+LASTING_HASHES = (two_factor_codes.RECOVERY_PURPOSE, ORDER_TOKEN_PURPOSE, idempotency.PURPOSE)
 """The purposes of keyed hashes whose keys are retained; those of lockouts expire within 15 minutes."""
 
 

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import orjson
 
+from auth.secrets import order_token
 from domain import events
 from domain.addresses import DELIVERED
 from domain.carts.files import order_files
@@ -31,7 +32,6 @@ from domain.carts.locked import LockedCart, lock_open_cart_with
 from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.totals import calculate_cart_totals
 from domain.idempotency import current_claim
-from domain.order_access import order_token
 from domain.purchase.draft import SHIPPING, OrderDraft
 from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.option_selection import files_of

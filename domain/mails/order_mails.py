@@ -15,6 +15,7 @@ from uuid import UUID
 
 import orjson
 
+from auth.secrets import order_token
 from domain.mails import outbox
 from domain.mails.blocks import (
     MailedLine,
@@ -26,7 +27,6 @@ from domain.mails.blocks import (
     write_tracking,
 )
 from domain.mails.texts import MailType
-from domain.order_access import order_token
 from domain.store_settings import sends_order_mail, setting
 from kernel.money import format_price
 from kernel.scope import Scope, Store

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
+from auth.secrets import is_order_token
 from domain import events
 from domain.event_feed import FeedEvent
 from domain.event_types import PAYMENT_EVENTS
-from domain.order_access import is_order_token, order_filter
+from domain.order_access import order_filter
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder
 from domain.orders.transitions import BACKORDERED, DECLINED, FAILED, OPEN

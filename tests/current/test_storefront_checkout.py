@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
+from auth.secrets import order_token
 from domain.destinations.destinations import DESTINATION_RECORDS
-from domain.order_access import order_token
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.scope import active_scope
 from tests.harness.http import Response

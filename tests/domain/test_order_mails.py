@@ -8,12 +8,12 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
+from auth.secrets import order_token
 from auth.store_resolution import build_store
 from domain import jobs
 from domain.backlog import read_backlog
 from domain.mails import order_mails, outbox
 from domain.mails.html import html_mail
-from domain.order_access import order_token
 from domain.orders.deletion import delete_order
 from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status

@@ -78,7 +78,7 @@ async def test_orders_and_carts_of_others_are_absent(sample: SampleStore, other_
 
 
 async def test_staff_and_the_holder_of_the_token_order_again(sample: SampleStore) -> None:
-    from domain.order_access import order_token
+    from auth.secrets import order_token
 
     order = await order_of(sample, (sample.mug, 1))
     token = order_token(sample.scope, order)
