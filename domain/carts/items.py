@@ -15,8 +15,16 @@ from domain.carts.files import with_files
 from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
 from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
-from domain.purchase.line_stock import sell_in_advance
-from domain.purchase.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
+from domain.purchase.lines import (
+    OFFER_COLUMNS,
+    OFFER_VENDOR,
+    Offer,
+    PricedLine,
+    load_offers,
+    offers_of,
+    price_lines,
+    sell_in_advance,
+)
 from domain.purchase.option_selection import select_combination, select_options, selection_input, selection_key
 from domain.purchase.totals import TotalsLine
 from kernel.errors import NotFound, RuleViolation, ValidationFailed

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from domain.promotions.calculation import Reward
-from domain.purchase.lines import PricedLine, needs_shipping, shipped_units
+from domain.purchase.chosen_methods import shipped_units
+from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.totals import subtotal_cents
 from domain.shipping.quotes import Quote, full_address, quote_shipping, shippings_by_vendor
 from kernel.scope import Scope, active_scope

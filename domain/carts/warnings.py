@@ -1,6 +1,6 @@
 """What a customer should know of a cart before the checkout refuses it, or charges another price than the one seen.
 
-Each refusal of `domain.purchase.lines.reject_unsaleable` and of the stock has its warning, with the text that the checkout would answer.
+Each refusal of `domain.purchase.references.reject_unsaleable` and of the stock has its warning, with the text of the checkout.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from domain.carts.messages import ERROR_TEXTS
-from domain.catalog.stock import sum_quantities
-from domain.purchase.line_stock import combination_units, tracked_units
-from domain.purchase.lines import PricedLine
+from domain.catalog.stock import StockOwner, sum_quantities
+from domain.purchase.lines import PricedLine, stock_units
 
 if TYPE_CHECKING:
     from domain.carts.items import PricedCartItem
@@ -88,8 +87,9 @@ class _StockState:
     ordered: dict[int, int]
 
     def __init__(self, lines: Sequence[PricedLine]) -> None:
-        object.__setattr__(self, "products", tracked_units(lines))
-        object.__setattr__(self, "combinations", combination_units(lines))
+        units = stock_units(lines)
+        object.__setattr__(self, "products", units[StockOwner.PRODUCT])
+        object.__setattr__(self, "combinations", units[StockOwner.COMBINATION])
         object.__setattr__(self, "ordered", sum_quantities((line.offer.id, line.quantity) for line in lines))
 
     def missing(self, line: PricedLine) -> tuple[int, int] | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from domain.carriers.quotes import find_answers
+from domain.carriers.quotes import ShippedUnits, find_answers
 from domain.carriers.source import TABLE, CarrierPrice
 from domain.destinations.matching import cep_of
-from domain.purchase.lines import PricedLine, shipped_units
+from domain.purchase.lines import PricedLine
 from domain.purchase.references import ChosenShippingMethod, OrderReferences
 from domain.purchase.totals import MethodRate
 from kernel.errors import RuleViolation
@@ -42,6 +42,15 @@ async def with_carrier_price(
 def with_quoted_price(method: ChosenShippingMethod, quote: Mapping[str, Any]) -> ChosenShippingMethod:
     """Return the method at the price that an order keeps (`CarrierPrice.record`)."""
     return _priced(method, CarrierPrice.of_record(quote))
+
+
+def shipped_units(lines: Iterable[PricedLine]) -> list[ShippedUnits]:
+    """Return the units that pay for their shipping, as sources of rates are asked for them."""
+    return [
+        ShippedUnits(line.offer.id, line.combination_id, line.quantity, line.price_cents)
+        for line in lines
+        if line.totals_line.pays_shipping
+    ]
 
 
 def _priced(method: ChosenShippingMethod, price: CarrierPrice) -> ChosenShippingMethod:

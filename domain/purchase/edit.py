@@ -30,19 +30,19 @@ from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from domain.purchase import repricing
 from domain.purchase.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, check_addresses, parse_addresses, parse_lines
-from domain.purchase.line_stock import combination_units, sell_in_advance, tracked_units
 from domain.purchase.lines import (
     Offer,
     PricedLine,
     load_offers,
     price_lines,
-    reject_unsaleable,
+    sell_in_advance,
     sole_vendor,
+    stock_units,
     with_default_options,
 )
 from domain.purchase.option_selection import SelectedFile, file_options, options_key, selection_input, selection_key
 from domain.purchase.order_rows import address_row, line_rows
-from domain.purchase.references import OrderReferences, load_references, reject_unavailable
+from domain.purchase.references import OrderReferences, load_references, reject_unavailable, reject_unsaleable
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.ids import parse_uuid
@@ -430,12 +430,13 @@ async def _move_uses_and_stock(
         if locked.has_promotions:
             await lock_uses(scope, locked.id)
         both = [*previous, *following]
-        await stock.lock_stock(scope, tracked_units(both), combination_units(both))
+        await stock.lock_stock(scope, *stock_units(both).values())
     await repricing.release_replaced_promotions(scope, locked, changes)
     if following is None:
         return
-    for owner, units in ((stock.StockOwner.PRODUCT, tracked_units), (stock.StockOwner.COMBINATION, combination_units)):
-        await _adjust_stock(scope, locked, units(previous), units(following), owner)
+    before, after = stock_units(previous), stock_units(following)
+    for owner in stock.StockOwner:
+        await _adjust_stock(scope, locked, before[owner], after[owner], owner)
 
 
 async def _adjust_stock(

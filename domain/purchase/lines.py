@@ -1,4 +1,4 @@
-"""Turn requested items into order lines: find the products, check that they may be sold, determine prices."""
+"""Turn requested items into order lines: find the products, determine prices and the stock that is taken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from uuid import UUID
 
 import orjson
 
-from domain.carriers.quotes import ShippedUnits
 from domain.catalog import stock
 from domain.catalog.listing import IN_ADVANCE, OPEN, RELEASED, of_row
 from domain.promotions.promotion_cache import PromotionCache
@@ -24,8 +23,7 @@ from domain.purchase.option_selection import (
 )
 from domain.purchase.terms_version import VERSION_SQL
 from domain.purchase.totals import PERCENTAGE, CommissionRate, TotalsLine
-from kernel.errors import RuleViolation
-from kernel.ids import Reference, ShownId, parse_reference
+from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch
 from models.references import PRODUCT, reject_missing
@@ -262,47 +260,54 @@ def _extra(draft: DraftLine, selection: OptionSelection | None) -> dict[str, Any
     return {**extra, **selection.extra} if selection is not None else extra
 
 
-def reject_unsaleable(lines: Sequence[PricedLine], *, existing: Iterable[int] = ()) -> None:
-    """Raise RuleViolation for products not on sale, missing required products, and quantities outside a product's limits.
-
-    `existing` are the ids of products already in the order, which may stay although no longer on sale.
-    """
-    existing_ids = set(existing)
-    offers = {line.offer.id: line.offer for line in lines}
-    unavailable = [offer for offer in offers.values() if not offer.is_on_sale and offer.id not in existing_ids]
-    if unavailable:
-        raise _unsaleable_error("product_unavailable", "not for sale", unavailable)
-    _reject_without_required(offers)
-    for product_id, quantity in stock.sum_quantities((line.offer.id, line.quantity) for line in lines).items():
-        offer = offers[product_id]
-        if quantity < offer.min_quantity:
-            raise _unsaleable_error("quantity_too_small", f"sold from {offer.min_quantity} units on", [offer])
-        if offer.max_quantity and quantity > offer.max_quantity:
-            raise _unsaleable_error("quantity_too_large", f"sold up to {offer.max_quantity} units", [offer])
-        if not offer.is_in_steps(quantity):
-            raise _unsaleable_error("quantity_not_in_steps", f"sold in steps of {offer.quantity_step} units", [offer])
-
-
-def _reject_without_required(offers: Mapping[int, Offer]) -> None:
-    missing = {
-        number: name for offer in offers.values() for number, name in offer.required.items() if number not in offers
+def stock_units(lines: Iterable[PricedLine]) -> dict[stock.StockOwner, dict[int, int]]:
+    """Sum the units counted in stock, by product, and by combination of the lines that have one."""
+    tracked = [line for line in lines if line.tracked]
+    return {
+        stock.StockOwner.PRODUCT: stock.sum_quantities(
+            (line.offer.id, line.quantity) for line in tracked if line.combination_id is None
+        ),
+        stock.StockOwner.COMBINATION: stock.sum_quantities(
+            (line.combination_id, line.quantity) for line in tracked if line.combination_id is not None
+        ),
     }
-    if missing:
-        affected = [offer for offer in offers.values() if offer.required.keys() & missing.keys()]
-        error = _unsaleable_error(
-            "required_products", f"sold only together with {', '.join(missing.values())}", affected
-        )
-        error.details["required"] = [{"name": name} for name in missing.values()]
-        raise error
 
 
-def shipped_units(lines: Iterable[PricedLine]) -> list[ShippedUnits]:
-    """Return the units that pay for their shipping, as sources of rates are asked for them."""
-    return [
-        ShippedUnits(line.offer.id, line.combination_id, line.quantity, line.price_cents)
-        for line in lines
-        if line.totals_line.pays_shipping
-    ]
+def short_stock(lines: Sequence[PricedLine], reserved: Sequence[PricedLine] = ()) -> dict[stock.StockOwner, list[int]]:
+    """Return the products and combinations with too little stock when they were read: an oversell needs no lock or write to be rejected.
+
+    `reserved` are lines whose stock the order has.
+    """
+    combinations = [line.selection.combination for line in lines if line.selection is not None]
+    available = {
+        stock.StockOwner.PRODUCT: {line.offer.id: line.offer.stock for line in lines},
+        stock.StockOwner.COMBINATION: {each.id: each.stock for each in combinations if each is not None},
+    }
+    held = stock_units(reserved)
+    return {
+        owner: [
+            number for number, count in units.items() if count > available[owner][number] + held[owner].get(number, 0)
+        ]
+        for owner, units in stock_units(lines).items()
+    }
+
+
+def sell_in_advance(lines: Sequence[PricedLine], reserved: Sequence[PricedLine] = ()) -> list[PricedLine]:
+    """Mark the lines that are sold in advance; those beyond the stock take none of it. `reserved` are lines whose stock the order has."""
+    if not any(line.offer.sells_in_advance for line in lines):
+        return list(lines)
+    short = short_stock(lines, reserved)
+    marked = []
+    for line in lines:
+        if line.combination_id is None:
+            is_short = line.offer.id in short[stock.StockOwner.PRODUCT]
+        else:
+            is_short = line.combination_id in short[stock.StockOwner.COMBINATION]
+        if line.offer.sells_in_advance and (line.offer.is_ahead or (line.tracked and is_short)):
+            marked.append(replace(line, in_advance=True, tracked=line.tracked and not is_short))
+        else:
+            marked.append(line)
+    return marked
 
 
 def sole_vendor(lines: Sequence[PricedLine]) -> int | None:
@@ -314,14 +319,3 @@ def sole_vendor(lines: Sequence[PricedLine]) -> int | None:
 def needs_shipping(lines: Iterable[PricedLine]) -> bool:
     """Return whether any line is a physical product."""
     return any(not line.offer.is_edp for line in lines)
-
-
-def _unsaleable_error(reason: str, message: str, offers: Sequence[Offer]) -> RuleViolation:
-    names = ", ".join(offer.name for offer in offers)
-    return RuleViolation(
-        f"{message}: {names}",
-        reason=reason,
-        details={
-            "products": [{"product_id": ShownId(offer.public_id, offer.id), "name": offer.name} for offer in offers]
-        },
-    )

@@ -37,19 +37,14 @@ from domain.promotions.issued_coupons import issue_coupons, settle_coupons
 from domain.promotions.rewards import Reward, redeem
 from domain.purchase.chosen_methods import with_carrier_price
 from domain.purchase.draft import SHIPPING, OrderDraft, parse_draft
-from domain.purchase.line_stock import (
-    combination_units,
-    sell_in_advance,
-    short_combinations,
-    short_products,
-    tracked_units,
-)
 from domain.purchase.lines import (
     PricedLine,
     load_offers,
     price_lines,
-    reject_unsaleable,
+    sell_in_advance,
+    short_stock,
     sole_vendor,
+    stock_units,
     with_default_options,
 )
 from domain.purchase.order_rows import (
@@ -66,6 +61,7 @@ from domain.purchase.references import (
     OrderReferences,
     load_references,
     reject_unavailable,
+    reject_unsaleable,
 )
 from domain.purchase.saved_addresses import with_default_addresses
 from domain.purchase.terms import Purchase, Terms, fill_missing_address, requested_points
@@ -259,12 +255,11 @@ def _prices_are_trusted(scope: Scope, draft: OrderDraft) -> bool:
 
 async def _reject_oversell(scope: Scope, stock_state: str, lines: Sequence[PricedLine]) -> None:
     """Raise RuleViolation for stock that was insufficient when read, before anything is written or locked."""
-    short = short_products(lines) if stock_state != stock.UNRESERVED else []
-    if short:
-        raise await stock.out_of_stock_error(scope, short)
-    short = short_combinations(lines) if stock_state != stock.UNRESERVED else []
-    if short:
-        raise await stock.out_of_stock_error(scope, short, stock.StockOwner.COMBINATION)
+    if stock_state == stock.UNRESERVED:
+        return
+    for owner, short in short_stock(lines).items():
+        if short:
+            raise await stock.out_of_stock_error(scope, short, owner)
 
 
 async def _check_limits(
@@ -386,8 +381,7 @@ def _stock_changes(
     if per_unit is None:
         return {}, {}
     products, combinations = (
-        {number: per_unit.times(count) for number, count in units.items()}
-        for units in (tracked_units(lines), combination_units(lines))
+        {number: per_unit.times(count) for number, count in units.items()} for units in stock_units(lines).values()
     )
     return products, combinations
 

@@ -9,10 +9,10 @@ from typing import Any
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import Reward
 from domain.purchase.draft import parse_draft
-from domain.purchase.lines import PricedLine, reject_unsaleable
+from domain.purchase.lines import PricedLine
 from domain.purchase.placement import check_draft, load_purchase, reject_other_vendors
 from domain.purchase.pricing import price_purchase
-from domain.purchase.references import reject_unavailable
+from domain.purchase.references import reject_unavailable, reject_unsaleable
 from domain.purchase.terms import load_terms
 from kernel.scope import Scope, active_scope
 from models.references import PROMOTION, find_public_ids

@@ -1,17 +1,18 @@
-"""Load the customer and the payment and shipping methods that an order refers to, in one statement, and reject unavailable methods."""
+"""Load the customer and the methods that an order refers to, in one statement, and reject unavailable methods and products."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
 from domain.carriers.source import TABLE, CarrierPrice
-from domain.purchase.lines import PricedLine, needs_shipping
+from domain.catalog import stock
+from domain.purchase.lines import Offer, PricedLine, needs_shipping
 from domain.purchase.totals import MethodRate, PaymentSurcharge, weight_grams
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.ids import Reference, parse_reference, split_reference
+from kernel.ids import Reference, ShownId, parse_reference, split_reference
 from kernel.scope import Scope
 from models.connection.database import fetchrow
 from models.references import NOT_FOUND, PAYMENT_METHOD, SHIPPING_METHOD, USER, ReferenceType, missing_message
@@ -165,6 +166,40 @@ async def load_references(
     )
 
 
+def reject_unsaleable(lines: Sequence[PricedLine], *, existing: Iterable[int] = ()) -> None:
+    """Raise RuleViolation for products not on sale, missing required products, and quantities outside a product's limits.
+
+    `existing` are the ids of products already in the order, which may stay although no longer on sale.
+    """
+    existing_ids = set(existing)
+    offers = {line.offer.id: line.offer for line in lines}
+    unavailable = [offer for offer in offers.values() if not offer.is_on_sale and offer.id not in existing_ids]
+    if unavailable:
+        raise _unsaleable_error("product_unavailable", "not for sale", unavailable)
+    _reject_without_required(offers)
+    for product_id, quantity in stock.sum_quantities((line.offer.id, line.quantity) for line in lines).items():
+        offer = offers[product_id]
+        if quantity < offer.min_quantity:
+            raise _unsaleable_error("quantity_too_small", f"sold from {offer.min_quantity} units on", [offer])
+        if offer.max_quantity and quantity > offer.max_quantity:
+            raise _unsaleable_error("quantity_too_large", f"sold up to {offer.max_quantity} units", [offer])
+        if not offer.is_in_steps(quantity):
+            raise _unsaleable_error("quantity_not_in_steps", f"sold in steps of {offer.quantity_step} units", [offer])
+
+
+def _reject_without_required(offers: Mapping[int, Offer]) -> None:
+    missing = {
+        number: name for offer in offers.values() for number, name in offer.required.items() if number not in offers
+    }
+    if missing:
+        affected = [offer for offer in offers.values() if offer.required.keys() & missing.keys()]
+        error = _unsaleable_error(
+            "required_products", f"sold only together with {', '.join(missing.values())}", affected
+        )
+        error.details["required"] = [{"name": name} for name in missing.values()]
+        raise error
+
+
 def reject_unavailable(
     scope: Scope, references: OrderReferences, lines: Sequence[PricedLine], *, needs_method: bool = True
 ) -> None:
@@ -192,6 +227,17 @@ def reject_unavailable(
             reason="shipping_unavailable",
             details={"weight_grams": weight},
         )
+
+
+def _unsaleable_error(reason: str, message: str, offers: Sequence[Offer]) -> RuleViolation:
+    names = ", ".join(offer.name for offer in offers)
+    return RuleViolation(
+        f"{message}: {names}",
+        reason=reason,
+        details={
+            "products": [{"product_id": ShownId(offer.public_id, offer.id), "name": offer.name} for offer in offers]
+        },
+    )
 
 
 def offers_method(shippings: Mapping[str, Any], method_id: int, public_id: UUID) -> bool:

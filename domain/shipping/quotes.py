@@ -23,8 +23,9 @@ import orjson
 from domain.carriers.quotes import CarrierAnswer, ShippedUnits, find_answers
 from domain.carriers.source import TABLE, CarrierPrice
 from domain.destinations.matching import DestinationAddress, cep_of, destination_address, find_destination
+from domain.purchase.chosen_methods import shipped_units
 from domain.purchase.draft import SHIPPING
-from domain.purchase.lines import PricedLine, shipped_units
+from domain.purchase.lines import PricedLine
 from domain.purchase.references import ChosenShippingMethod, offers_method
 from domain.purchase.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
 from domain.purchase.totals import MethodRate, TotalsLine, shipping_cents, subtotal_cents, weight_grams
