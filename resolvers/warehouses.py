@@ -8,6 +8,7 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
+from domain.catalog.warehouse_stock import set_warehouse_stock
 from domain.warehouses import areas, groups
 from domain.warehouses.write import WAREHOUSE_RECORDS
 from resolvers.engine.complete import load_record
@@ -17,17 +18,26 @@ from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, rena
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
+from schema.types.catalog import ProductObject
 from schema.types.warehouses import (
     WarehouseAreaInput,
     WarehouseAreaObject,
     WarehouseInput,
     WarehouseObject,
+    WarehouseStockInput,
     WarehouseUsergroupInput,
     WarehouseUsergroupObject,
 )
 
 _WRITE = Access(privileges=("manage_warehouses",), app_scope="write_inventory")
+_WRITE_STOCK = Access(
+    privileges=("manage_products",),
+    app_scope="write_products",
+    vendor=True,
+    note="Vendors can write only their own products, in their own warehouses.",
+)
 _GROUP_FIELD_NAMES = {"usergroup_id": "usergroup"}
+_STOCK_FIELD_NAMES = {"warehouse_id": "warehouse", "combination_id": "combination"}
 
 
 def _to_domain_fields(fields: dict[str, Any]) -> dict[str, Any]:
@@ -86,6 +96,19 @@ class WarehouseMutations:
         """Remove a usergroup from a warehouse."""
         await groups.remove_group(info.context.scope, warehouse_id, usergroup_id)
         return deleted_record(usergroup_id)
+
+    @root_field(_WRITE_STOCK)
+    async def product_warehouse_stock_set(
+        self, info: Info, id: ID, stock: list[WarehouseStockInput]
+    ) -> ProductObject | None:
+        """Set the stock of a product or its combinations in warehouses, up to 1000 at once; warehouses that aren't named keep theirs.
+
+        `stock` becomes the sum of the active warehouses. Emits `product.updated`.
+        """
+        with rename_error_fields(_STOCK_FIELD_NAMES):
+            entries = [rename_fields(entry, _STOCK_FIELD_NAMES) for entry in stock]
+            number = await set_warehouse_stock(info.context.scope, id, entries)
+        return await load_record(info, number)
 
 
 QUERIES = (

@@ -89,6 +89,7 @@ _BY_NAME: Mapping[str, str] = {
     "sort": "The order of the records.",
     "state": "The text that is returned to the app unchanged.",
     "status": "The status code.",
+    "stock": "The units by warehouse.",
     "storefront_key_id": "The ID of the storefront key; none for the app that calls.",
     "temp_token": "The temporary token of the sign-in.",
     "token": "The token, as mailed or returned.",

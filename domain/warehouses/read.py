@@ -117,3 +117,14 @@ WAREHOUSE_USERGROUPS = Entity(
     },
     sorts=sorts("id"),
 )
+
+_OF_OWN_PRODUCT = "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id AND p.vendor_id = {company})"
+
+WAREHOUSE_STOCK = Entity(
+    label="stock of a warehouse",
+    table="warehouse_stock",
+    # Reached only through a product or combination, whose rows are already filtered.
+    visible=VisibleRows(
+        admin=("view_products", "view_catalog"), app="read_products", vendor=f"{_OF_OWN} AND {_OF_OWN_PRODUCT}"
+    ),
+)

@@ -1,4 +1,4 @@
-"""Warehouses, their delivery areas and usergroups."""
+"""Warehouses, their delivery areas, usergroups and stock."""
 
 from __future__ import annotations
 
@@ -68,3 +68,15 @@ class WarehouseUsergroup(Timestamped, table="warehouse_usergroups"):
     priority = fields.IntField(default=0)
     allocation_type = fields.TextField(default="P")
     status = fields.TextField(default="A")
+
+
+class WarehouseStock(StoreModel, table="warehouse_stock"):
+    """The units of a product or combination that a warehouse can still sell.
+
+    Where there are rows, triggers keep `stock` of the product or combination the sum of those of active warehouses.
+    """
+
+    warehouse = fields.ForeignKeyField("models.Warehouse", related_name="stock")
+    product = fields.ForeignKeyField("models.Product", related_name="warehouse_stock")
+    combination = fields.ForeignKeyField("models.Combination", null=True, related_name="warehouse_stock")
+    quantity = fields.BigIntField()

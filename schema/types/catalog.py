@@ -62,6 +62,7 @@ from schema.types.pricing import TaxObject
 from schema.types.product_prices import PriceRangeObject, ProductPricingObject, price_range, product_pricing
 from schema.types.references import VariationGroup
 from schema.types.seo import with_seo
+from schema.types.warehouses import WarehouseStockObject, stock_by_warehouse
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -236,16 +237,13 @@ class ProductObject:
     pricing: ProductPricingObject | None = product_pricing()
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
     currency: str = computed("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
-    stock: BigInt = computed(
-        STOCK, "The available stock: on hand less reserved; that of its combinations if it has some."
-    )
+    stock: BigInt = computed(STOCK, "The available stock: on hand less reserved, of its combinations if it has some.")
     on_hand: BigInt | None = column(ON_HAND, "The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(RESERVED, "The stock reserved by open orders.", guard=_INVENTORY_READERS)
+    warehouse_stock: list[WarehouseStockObject] | None = stock_by_warehouse("t.product_id", "t.combination_id IS NULL")
     tracking: InventoryTracking = column(description="Whether the stock is tracked.")
     is_available: bool = computed(IS_AVAILABLE, "Whether it can be bought: on sale, and enough in stock or in advance.")
-    in_advance: bool = computed(
-        IS_IN_ADVANCE, "Whether it can only be bought in advance, by its `out_of_stock_action`."
-    )
+    in_advance: bool = computed(IS_IN_ADVANCE, "Whether it can only be bought in advance, by `out_of_stock_action`.")
     available_quantity: BigInt | None = column(
         AVAILABLE_QUANTITY, "The units for sale, those of its combinations if it has some; null without a limit."
     )

@@ -45,6 +45,7 @@ from schema.types.marketplace import VendorObject
 from schema.types.media import ImageInput, ImageObject, MediaFileObject, image_relation
 from schema.types.product_prices import ProductPricingObject, combination_pricing
 from schema.types.references import Product, ProductConnection
+from schema.types.warehouses import WarehouseStockObject, stock_by_warehouse
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 
@@ -156,6 +157,7 @@ class CombinationObject:
     )
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
+    warehouse_stock: list[WarehouseStockObject] | None = stock_by_warehouse("t.combination_id")
     position: int = column(description="The sort position.")
     length_mm: BigInt | None = column(
         description="The length of a packed unit, in millimetres; null for the product's."

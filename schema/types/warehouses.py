@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import strawberry
 
+from auth.access import Access
 from domain.warehouses.inputs import WAREHOUSE_FIELDS
-from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSE_ZIPCODES, WAREHOUSES
+from domain.warehouses.read import (
+    WAREHOUSE_AREAS,
+    WAREHOUSE_STOCK,
+    WAREHOUSE_USERGROUPS,
+    WAREHOUSE_ZIPCODES,
+    WAREHOUSES,
+)
 from models.reading.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
-from schema.fields import column, entity_type, legacy_number, referenced, relation
+from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt
 from schema.types.marketplace import VendorObject
 from schema.types.people import UsergroupObject
+
+_INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 
 
 @entity_type(WAREHOUSE_ZIPCODES, "WarehouseZipcodes")
@@ -83,6 +94,33 @@ class WarehouseObject:
     areas: list[WarehouseAreaObject] = relation(ToMany("t.warehouse_id", "t.id"), "The delivery areas.")
     usergroups: list[WarehouseUsergroupObject] = relation(
         ToMany("t.warehouse_id", "t.id"), "The customer groups served."
+    )
+
+
+@entity_type(WAREHOUSE_STOCK, "WarehouseStock")
+class WarehouseStockObject:
+    """The units of a product or combination in a warehouse."""
+
+    warehouse_id: ID = computed(referenced("warehouses", "warehouse_id"), "The warehouse.")
+    warehouse_name: str = computed(referenced("warehouses", "warehouse_id", "name"), "The name of the warehouse.")
+    warehouse: WarehouseObject | None = relation(ToOne("warehouse_id"), "The warehouse.")
+    quantity: BigInt = column(description="The units that can still be sold; none are sold while it is disabled.")
+
+
+def stock_by_warehouse(key: str, where: str = "") -> Any:
+    """Declare the stock by warehouse of a product or combination, which the column `key` refers to."""
+    description = "The stock by warehouse; empty where it isn't divided among warehouses, or combinations have it."
+    return relation(ToMany(key, "t.warehouse_id", where=where), description, guard=_INVENTORY_READERS)
+
+
+@input_type
+class WarehouseStockInput:
+    """The units of a product, or of one of its combinations, in a warehouse."""
+
+    warehouse_id: ID = strawberry.field(description="The warehouse.")
+    combination_id: ID | None = optional_field("The combination; required for a product with combinations.")
+    quantity: BigInt | None = optional_field(
+        "The units that can still be sold; null for a warehouse that doesn't store it any more. Required."
     )
 
 

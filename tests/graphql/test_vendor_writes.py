@@ -25,6 +25,7 @@ from kernel.scope import Actor, ActorKind, active_scope
 from models.tables.catalog import VariationGroup, VariationGroupProduct
 from models.tables.taxes import Tax
 from models.tables.users import UserAddress
+from models.tables.warehouses import Warehouse
 from resolvers.execute import execute, load_operations
 from resolvers.root import internal_schema
 from schema.fields import ACCESS, strawberry_field
@@ -97,6 +98,7 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
         },
         {"vendor_banners"},
     ),
+    "product_warehouse_stock_set": ({"combinations": {"on_hand", "stock"}}, {"warehouse_stock"}),
     "product_create": ({}, {"products", *PRODUCT_RELATIONS}),
     "product_update": (PRODUCT_COLUMNS, {"variation_group_products", *PRODUCT_RELATIONS}),
     "product_bulk_upsert": (PRODUCT_COLUMNS, {"products", "variation_group_products", *PRODUCT_RELATIONS}),
@@ -234,7 +236,8 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         "shipping_method_id": str(sample.sedex), "feature_id": str(sample.material),
         "variant_id": str(sample.records.get("free_variant")) if isinstance(type_, GraphQLNonNull) else None,
         "option_id": str(sample.records.get("option")), "tax_id": str(sample.records.get("tax")), "required_product_id": str(sample.ebook),
-        "hash": sample.records.get("hash"),
+        "hash": sample.records.get("hash"), "warehouse_id": str(sample.records.get("own_warehouse")),
+        "combination_id": str(sample.records.get("combination")),
         "order_id": str(sample.order), "line_id": str(sample.line), "id": str(sample.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
@@ -305,6 +308,7 @@ async def _options(sample: SampleStore) -> dict[str, Any]:
         "attachment": attachment,
         "hash": await sample.value("select hash from combinations where id = $1", combination),
         "tax": await sample.add(Tax, name="ICMS"),
+        "own_warehouse": await sample.add(Warehouse, name="Ateliê", vendor_id=sample.vendor.number),
     }
 
 

@@ -15,6 +15,7 @@ const NAMES: Readonly<Record<string, readonly [portuguese: string, english: stri
   product_variation_detach: ["Tirar do grupo de variações", "Take out of the variation group"],
   product_variation_set_default: ["Variação principal", "Make the main variation"],
   product_variations_generate: ["Gerar variações", "Generate variations"],
+  product_warehouse_stock_set: ["Estoque por depósito", "Stock by warehouse"],
   usergroup_membership_set: ["Participação de um usuário", "Membership of a user"],
   user_anonymize: ["Apagar dados pessoais (LGPD)", "Erase personal data (LGPD)"],
   user_set_privileges: ["Privilégios", "Privileges"],

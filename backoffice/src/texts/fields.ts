@@ -7,7 +7,7 @@ average_rating:Nota média|balance:Saldo|balance_cents:Saldo|base_cents:Preço b
 billing_address:Endereço de cobrança|blurhash:Blurhash|bonuses:Bônus|bonus_list:Bônus|boleto:Boleto|box:Caixa|box_id:Caixa|bytes:Tamanho|call:Chamada|card:Cartão
 carrier:Transportadora|carts:Carrinhos|categories:Categorias|category:Categoria|category_id:Categoria principal|category_ids:Categorias
 charge_id:Cobrança|charges:Cobranças|children:Subcategorias|choices:Escolhas|cities:Cidades|city:Cidade|client_id:ID do cliente
-cnpj:CNPJ|code:Código|color:Cor|combinations:Combinações|comments:Comentários|commission:Comissão|commission_percent:Comissão (%)
+cnpj:CNPJ|code:Código|color:Cor|combination_id:Combinação|combinations:Combinações|comments:Comentários|commission:Comissão|commission_percent:Comissão (%)
 commission_type:Tipo de comissão|company_name:Empresa|compare_at_cents:Preço de comparação|comparison:Comparação|complement:Complemento
 conditions:Condições|condition_tree:Condições|contact_name:Contato|content:Conteúdo|countries:Países|country:País|country_code:País|coupon_code:Cupom|cpf:CPF
 created_at:Criado em|created_before:Criado antes de|created_from:Criado a partir de|credit_limit_cents:Limite de crédito|currency:Moeda
@@ -61,7 +61,7 @@ tracking:Controle de estoque|tracking_code:Código de rastreio|tracking_events:R
 type:Tipo|unsigned:Sem assinatura|updated_at:Alterado em|updated_from:Alterado a partir de|url:URL|usage_limit:Limite de usos|used:Usos
 used_cents:Usado|user:Usuário|user_id:Usuário|user_type:Papel|usergroup:Grupo|usergroup_id:Grupo|usergroup_name:Grupo|usergroups:Grupos
 value:Valor|variant:Variante|variant_id:Variante|variant_ids:Variantes|values:Valores|variants:Variantes|vendor:Vendedor|vendor_id:Vendedor
-vendor_name:Vendedor|warehouse_id:Depósito|weight_grams:Peso (g)|width:Largura|width_mm:Largura (mm)|zipcode:CEP|zipcodes:CEPs
+vendor_name:Vendedor|warehouse:Depósito|warehouse_id:Depósito|warehouse_name:Depósito|warehouse_stock:Estoque por depósito|weight_grams:Peso (g)|width:Largura|width_mm:Largura (mm)|zipcode:CEP|zipcodes:CEPs
 zipcode_from:CEP de|zipcode_to:CEP até|zone:Zona|delivers:Entrega|covers_zipcode:Atende o CEP|code_erp:Código no ERP|is_mailed:Enviado
 chave_nota:Chave de acesso|nota_fiscal:Número da nota|link_nota:Link da nota|pdf_nota:PDF da nota|xml_nota:XML da nota
 codigo_pedido_erp:Código no ERP|occurred_at:Quando|latest:Último|min_cents:Mínimo|max_cents:Máximo|first_cents:Primeira|token:Token
