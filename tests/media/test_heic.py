@@ -1,6 +1,7 @@
 """Photos of phones (HEIC) are decoded as every other image: upright, in sRGB, without metadata, within the limits of the child.
 
-The files in `tests/media/heic` are drawings of our own, written once with pillow-heif: 240 × 160 pixels, the left half blue, the rest red.
+The files in `tests/media/heic` are drawings of our own, written once with pillow-heif: 240 × 160 pixels, the left half blue, the rest red. `grid`
+has the form of a phone's: 12 megapixels in tiles of 512 × 512, turned by its box `irot`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,15 @@ async def test_a_turned_photo_is_upright(renderer):
     # Exif orientation 6: what was on the left is above.
     assert image.getpoint(80, 20) == pytest.approx(BLUE, abs=12)
     assert image.getpoint(80, 220) == pytest.approx(RED, abs=12)
+
+
+async def test_a_photo_in_tiles_is_put_together(renderer):
+    info = await renderer.inspect(heic("grid"))
+    image = await rendered(renderer, "grid")
+    assert (info.width, info.height, info.frames) == (3024, 4032, 1)
+    assert (image.width, image.height) == (1536, 2048)
+    assert image.getpoint(768, 100) == pytest.approx(BLUE, abs=12)
+    assert image.getpoint(768, 1948) == pytest.approx(RED, abs=12)
 
 
 async def test_colours_become_srgb(renderer):
