@@ -1,7 +1,7 @@
 """Photos of phones (HEIC) are decoded as every other image: upright, in sRGB, without metadata, within the limits of the child.
 
-The files in `tests/media/heic` are drawings of our own, written once with pillow-heif: 240 × 160 pixels, the left half blue, the rest red. `grid`
-has the form of a phone's: 12 megapixels in tiles of 512 × 512, turned by its box `irot`.
+The files in `tests/media/heic` are drawings of our own, written once with pillow-heif: 240 × 160
+pixels, the left half blue, the rest red. `grid` has the form of a phone's: 12 megapixels in tiles of 512 × 512, turned by its box `irot`.
 """
 
 from __future__ import annotations
