@@ -12,8 +12,7 @@ from strawberry import Info
 from auth.access import Access
 from domain import order_access
 from domain.carts import change, checkout, cleanup, file_uploads, files, lines
-from domain.carts.items import FIRST_PARAMETER, ITEM
-from domain.carts.locked import find_cart
+from domain.carts.locked import FIRST_PARAMETER, ITEM, find_cart
 from domain.carts.merge import merge_cart
 from domain.carts.read import LATEST_OPEN, STAFF
 from domain.carts.record import load_cart_record, shipping_option_record

@@ -15,18 +15,10 @@ import orjson
 
 from domain.addresses import ADDRESS, check_address
 from domain.carts import events
-from domain.carts.items import (
-    MAX_ITEMS,
-    SAVE_ITEM_PRICES,
-    RequestedItem,
-    checked_quantity,
-    item_price_columns,
-    parse_items,
-    too_many_items_error,
-)
-from domain.carts.locked import LockedCart, lock_cart, lock_open_cart
+from domain.carts.locked import SAVE_ITEM_PRICES, LockedCart, item_price_columns, lock_cart, lock_open_cart
 from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.record import cart_record
+from domain.carts.requested_items import MAX_ITEMS, RequestedItem, checked_quantity, parse_items, too_many_items_error
 from domain.carts.totals import (
     CartTotals,
     calculate_cart_totals,

@@ -19,16 +19,16 @@ from auth.secrets import order_token
 from domain import events
 from domain.addresses import DELIVERED
 from domain.carts.files import order_files
-from domain.carts.items import (
-    CART_WITH_ITEMS,
+from domain.carts.locked import (
     SAVE_ITEM_PRICES,
+    LockedCart,
     PricedCartItem,
     at_prices,
     item_price_columns,
     items_of,
+    lock_open_cart_with_items,
     order_lines,
 )
-from domain.carts.locked import LockedCart, lock_open_cart_with
 from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.totals import calculate_cart_totals
 from domain.idempotency import current_claim
@@ -115,7 +115,7 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
     fields = read_fields(CHECKOUT, values)
     payment = _payment_id(values.get("payment_id"))
     async with transaction(scope, Plans.REUSED):
-        locked, rows = await lock_open_cart_with(scope, cart, CART_WITH_ITEMS)
+        locked, rows = await lock_open_cart_with_items(scope, cart)
         customer = await _resolve_customer(scope, locked, values.get("customer_id"), fields.get("email", ""))
         items = await items_of(scope, rows)
         lines = order_lines(items)

@@ -10,7 +10,8 @@ from uuid import UUID
 import orjson
 
 from domain.carts.change import check_caller, complete, complete_change, insert_items
-from domain.carts.items import (
+from domain.carts.locked import lock_open_cart
+from domain.carts.requested_items import (
     MAX_ITEMS,
     RequestedItem,
     checked_quantity,
@@ -21,7 +22,6 @@ from domain.carts.items import (
     sum_items,
     too_many_items_error,
 )
-from domain.carts.locked import lock_open_cart
 from domain.purchase.draft import MAX_UNITS
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields

@@ -1,4 +1,4 @@
-"""Find and lock a cart: every change locks its row first, which serializes concurrent changes.
+"""Find and lock a cart, and load its items at current names and prices. Changes lock its row first, which serializes them.
 
 A cart is reached by its id alone, an unguessable UUIDv4 (docs/reference/current.md#storefront). A customer's own token opens that
 customer's carts and unowned ones; a storefront key opens any cart whose id is known.
@@ -6,9 +6,11 @@ customer's carts and unowned ones; a storefront key opens any cart whose id is k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -16,10 +18,23 @@ import orjson
 
 from domain import events
 from domain.carriers.limits import current_cart
-from kernel.errors import Conflict, NotFound, RuleViolation
+from domain.purchase.draft import DraftLine
+from domain.purchase.lines import (
+    OFFER_COLUMNS,
+    OFFER_VENDOR,
+    Offer,
+    PricedLine,
+    offers_of,
+    price_lines,
+    sell_in_advance,
+)
+from domain.purchase.option_selection import selection_input
+from domain.purchase.totals import TotalsLine
+from kernel.errors import Conflict, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import SHOPPERS, STAFF_OR_APP, ActorKind, Scope, active_scope
 from models.connection.database import Plans, execute_later, fetch, fetchrow
+from models.reading.related_columns import BoundColumn
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
 
@@ -37,6 +52,22 @@ _LOCK = f"{_FIND} FOR NO KEY UPDATE OF c"
 # Returns no row.
 _LOCK_ONLY = """
 SELECT WHERE (SELECT count(*) FROM (SELECT FROM carts c WHERE c.tenant_id = $1 AND c.public_id = $2 FOR NO KEY UPDATE) AS locked) < 0
+"""
+# Of an item `i` and its product, followed by what is sold of the product.
+_OWN_COLUMNS = """i.id AS item_id, i.public_id AS item_public_id, i.quantity, i.options::text AS options, i.product_name,
+    i.price_cents AS item_price_cents, i.added_price_cents, p.deleted_at IS NULL AS is_available"""
+_OWN_COUNT = 8
+_ITEM_COLUMNS = f"{_OWN_COLUMNS}, {OFFER_COLUMNS}"
+_ITEM_JOINS = f"cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id {OFFER_VENDOR}"
+ITEM, FIRST_PARAMETER = "i", 3
+"""The alias of an item in the statement of a cart with items, and the number of the first parameter of a further column."""
+_ITEMS = f"SELECT {_ITEM_COLUMNS} FROM {_ITEM_JOINS} WHERE i.tenant_id = $1 AND i.cart_id = $2 ORDER BY i.id"
+# The price of an item that was just added, or whose quantity was set, is the one its customer has seen.
+SAVE_ITEM_PRICES = """
+UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_price_cents = coalesce(i.added_price_cents, p.price)
+FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
+WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
+    AND (i.product_name, i.price_cents, i.added_price_cents IS NULL) IS DISTINCT FROM (p.name, p.price, false)
 """
 
 
@@ -68,28 +99,57 @@ class LockedCart:
         return EXPIRED if self.status == OPEN and self.expires_at <= now else self.status
 
 
+@dataclass(frozen=True, slots=True)
+class PricedCartItem:
+    """A cart item, prices in cents; `line` is None when its product or options are gone.
+
+    Name and price are then those last stored. `added_price_cents` is the price when the item was added or its quantity set, if known.
+    """
+
+    id: int
+    public_id: UUID
+    product_id: int
+    product_public_id: UUID
+    name: str
+    quantity: int
+    price_cents: int
+    options: list[Any]
+    line: PricedLine | None
+    added_price_cents: int | None = None
+
+    @property
+    def total_cents(self) -> int:
+        """Return the price of all units."""
+        return self.quantity * self.price_cents
+
+    @property
+    def totals_line(self) -> TotalsLine:
+        """Return the item as the totals need it."""
+        return self.line.totals_line if self.line is not None else TotalsLine(self.quantity, self.price_cents)
+
+
 async def find_cart(scope: Scope, cart: object) -> LockedCart:
     """Return a cart the caller may access; raises NotFound."""
     with active_scope(scope):
         return await _load(scope, _FIND, cart)
 
 
-def statement_with_items(columns: str, source: str) -> str:
-    """Return the statement of `find_cart_with`: these columns of the items `i` in `source` (trusted SQL), the first one never null."""
+@lru_cache(maxsize=512)
+def _with_items(column: str = "") -> str:
+    """Return the statement of a cart with its items, and a further column of them (trusted SQL)."""
+    columns = ", ".join(filter(None, (_COLUMNS, _ITEM_COLUMNS, column)))
     return (
-        f"SELECT {_COLUMNS}, {columns} {_JOINS} LEFT JOIN ({source}) ON i.tenant_id = c.tenant_id AND i.cart_id = c.id"
+        f"SELECT {columns} {_JOINS} LEFT JOIN ({_ITEM_JOINS}) ON i.tenant_id = c.tenant_id AND i.cart_id = c.id"
         f" {_WHERE} ORDER BY i.id"
     )
 
 
-async def find_cart_with(
-    scope: Scope, cart: object, statement: str, params: Sequence[object] = ()
+async def find_cart_with_items(
+    scope: Scope, cart: object, column: BoundColumn | None = None
 ) -> tuple[LockedCart, list[tuple[Any, ...]]]:
-    """Return a cart as `find_cart` does, and the columns of its items that the statement reads; raises NotFound.
-
-    `params` are the parameters of these columns: the third one and those after it.
-    """
+    """Return a cart as `find_cart` does, and the rows of its items for `items_of`, with the `column` at their end if it is not None."""
     public_id = parse_uuid(cart)
+    statement, params = (_with_items(), ()) if column is None else (_with_items(column.sql), column.params)
     with active_scope(scope):
         records = (
             await fetch(statement, scope.store.id, public_id, *params, plans=Plans.REUSED)
@@ -102,15 +162,15 @@ async def find_cart_with(
     return accessible, [item for item in items if item[0] is not None]
 
 
-async def lock_open_cart_with(scope: Scope, cart: object, statement: str) -> tuple[LockedCart, list[tuple[Any, ...]]]:
-    """Lock a cart as `lock_open_cart` does, and return it with its items as `find_cart_with` does, in one round trip.
+async def lock_open_cart_with_items(scope: Scope, cart: object) -> tuple[LockedCart, list[tuple[Any, ...]]]:
+    """Lock a cart as `lock_open_cart` does, and return it as `find_cart_with_items` does, in one round trip.
 
     The items are those after the lock: a statement that did both would read them as they were before it waited.
     """
     public_id = parse_uuid(cart)
     if public_id is not None:
         await execute_later(_LOCK_ONLY, scope.store.id, public_id)
-    locked, items = await find_cart_with(scope, public_id, statement)
+    locked, items = await find_cart_with_items(scope, public_id)
     reject_closed(scope, locked)
     return locked, items
 
@@ -163,3 +223,65 @@ def _may_open(scope: Scope, owner: int | None) -> bool:
     if actor.kind is ActorKind.STOREFRONT and actor.user_id is None:
         return True
     return actor.kind in SHOPPERS and owner in (None, actor.user_id)
+
+
+async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
+    """Load a cart's items in the order they were added; those of a `closed` cart as they were when it closed."""
+    with active_scope(scope):
+        records = await fetch(_ITEMS, scope.store.id, cart_id, plans=Plans.REUSED)
+    return await items_of(scope, [tuple(record) for record in records], closed=closed)
+
+
+async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: bool = False) -> list[PricedCartItem]:
+    """Return the items of rows with the columns `_ITEM_COLUMNS`, as `load_items` does; options, if any, take two statements."""
+    available = {} if closed else {row[_OWN_COUNT]: row[_OWN_COUNT:] for row in rows if row[_OWN_COUNT - 1]}
+    with active_scope(scope):
+        offers: dict[object, Offer] = {offer.id: offer for offer in await offers_of(scope, list(available.values()))}
+    items = [_item(row, offers) for row in rows]
+    lines = iter(sell_in_advance(order_lines(items)))
+    return [item if item.line is None else replace(item, line=next(lines)) for item in items]
+
+
+def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
+    """Return the lines of an order for the items that are still sold."""
+    return [item.line for item in items if item.line is not None]
+
+
+def at_prices(items: Sequence[PricedCartItem], lines: Sequence[PricedLine]) -> list[PricedCartItem]:
+    """Return the items at the prices of their lines, which promotions may have lowered; `lines` may go on with gifts."""
+    prices = iter(lines)
+    return [
+        item
+        if item.line is None or (price := next(prices).price_cents) == item.price_cents
+        else replace(item, price_cents=price)
+        for item in items
+    ]
+
+
+def item_price_columns(items: Sequence[PricedCartItem]) -> tuple[list[int], list[str], list[int]]:
+    """Return the ids, names and prices of items, as `SAVE_ITEM_PRICES` takes them."""
+    return [item.id for item in items], [item.name for item in items], [item.price_cents for item in items]
+
+
+def _item(row: tuple[Any, ...], offers: Mapping[object, Offer]) -> PricedCartItem:
+    """Return an item, with its order line if its product is among the offers."""
+    number, public_id, quantity, chosen, name, price_cents, added_cents, _, product, product_public_id = row[:10]
+    options = orjson.loads(chosen)
+    line = None
+    if product in offers:
+        # The selected options may no longer be valid: such an item stays visible and can't be ordered.
+        with suppress(ValidationFailed, RuleViolation):
+            draft = DraftLine(product, quantity, options=selection_input(options))
+            [line] = price_lines([draft], offers, trusted=False)
+    return PricedCartItem(
+        number,
+        public_id,
+        product,
+        product_public_id,
+        line.offer.name if line is not None else name,
+        quantity,
+        line.price_cents if line is not None else price_cents,
+        options,
+        line,
+        added_cents,
+    )

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from domain.carts.change import check_caller, complete_change
 from domain.carts.files import move_files
-from domain.carts.items import MAX_ITEMS, checked_quantity, too_many_items_error
 from domain.carts.locked import OPEN, LockedCart, find_cart, lock_cart, reject_closed
 from domain.carts.record import load_cart_record
+from domain.carts.requested_items import MAX_ITEMS, checked_quantity, too_many_items_error
 from domain.carts.warnings import COUPON_REFUSED, CartWarning
 from domain.promotions.rewards import coupon_key
 from kernel.errors import NotFound, ValidationFailed

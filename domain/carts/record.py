@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, cart_with_items_and, items_of
-from domain.carts.locked import OPEN, LockedCart, find_cart_with
+from domain.carts.locked import OPEN, LockedCart, PricedCartItem, find_cart_with_items, items_of
 from domain.carts.messages import portuguese_error
 from domain.carts.totals import CartTotals, calculate_cart_totals, find_coupon_refusal
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
@@ -36,9 +35,8 @@ ADDRESS_FIELDS = (
 
 async def load_cart_record(scope: Scope, cart: object, column: BoundColumn | None = None) -> dict[str, Any] | None:
     """Return a cart's record with current totals; None when the caller has no such cart. Items have the `column` as `further`."""
-    statement, params = (CART_WITH_ITEMS, ()) if column is None else (cart_with_items_and(column.sql), column.params)
     try:
-        locked, rows = await find_cart_with(scope, cart, statement, params)
+        locked, rows = await find_cart_with_items(scope, cart, column)
     except NotFound:
         return None
     further = []

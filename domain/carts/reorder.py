@@ -10,8 +10,8 @@ import orjson
 from auth.secrets import is_order_token
 from domain.carts.change import check_caller, complete_change, insert_cart, insert_items
 from domain.carts.files import copy_files
-from domain.carts.items import MAX_ITEMS, RequestedItem
 from domain.carts.locked import lock_open_cart
+from domain.carts.requested_items import MAX_ITEMS, RequestedItem
 from domain.carts.warnings import LESS_AVAILABLE, OUT_OF_STOCK, UNAVAILABLE, CartWarning, available_units
 from domain.purchase.draft import MAX_UNITS, DraftLine
 from domain.purchase.lines import PricedLine, load_offers, price_lines

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from domain.carts.items import PricedCartItem, at_prices, load_items, order_lines
-from domain.carts.locked import OPEN, LockedCart
+from domain.carts.locked import OPEN, LockedCart, PricedCartItem, at_prices, load_items, order_lines
 from domain.carts.shipping import apply_promotions, find_shipping_options, load_shipping_option
 from domain.purchase.draft import SHIPPING
 from domain.purchase.lines import PricedLine

@@ -15,7 +15,7 @@ from domain.catalog.stock import StockOwner, sum_quantities
 from domain.purchase.lines import PricedLine, stock_units
 
 if TYPE_CHECKING:
-    from domain.carts.items import PricedCartItem
+    from domain.carts.locked import PricedCartItem
 
 PRICE_CHANGED = "PRICE_CHANGED"
 OUT_OF_STOCK = "OUT_OF_STOCK"

@@ -1,58 +1,25 @@
-"""Load the items of a cart at current names and prices, store these, and parse requested items."""
+"""Parse the items that a request puts into a cart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from domain.carts.files import with_files
-from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
-from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
-from domain.purchase.lines import (
-    OFFER_COLUMNS,
-    OFFER_VENDOR,
-    Offer,
-    PricedLine,
-    load_offers,
-    offers_of,
-    price_lines,
-    sell_in_advance,
-)
-from domain.purchase.option_selection import select_combination, select_options, selection_input, selection_key
-from domain.purchase.totals import TotalsLine
-from kernel.errors import NotFound, RuleViolation, ValidationFailed
+from domain.purchase.draft import MAX_UNITS, options_object
+from domain.purchase.lines import Offer, load_offers
+from domain.purchase.option_selection import select_combination, select_options, selection_key
+from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields
 from kernel.ids import parse_uuid
 from kernel.scope import Scope, active_scope
-from models.connection.database import Plans, fetch
+from models.connection.database import fetch
 
 MAX_ITEMS = 200
-
-# Of an item `i` and its product, followed by what is sold of the product.
-_OWN_COLUMNS = """i.id AS item_id, i.public_id AS item_public_id, i.quantity, i.options::text AS options, i.product_name,
-    i.price_cents AS item_price_cents, i.added_price_cents, p.deleted_at IS NULL AS is_available"""
-_OWN_COUNT = 8
-_COLUMNS = f"{_OWN_COLUMNS}, {OFFER_COLUMNS}"
-_JOINS = f"cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id {OFFER_VENDOR}"
-CART_WITH_ITEMS = statement_with_items(_COLUMNS, _JOINS)
-"""The statement of a cart with the items of `items_of`."""
-ITEM, FIRST_PARAMETER = "i", 3
-"""The alias of an item in it, and the number of the first parameter of further columns."""
-_ITEMS = f"SELECT {_COLUMNS} FROM {_JOINS} WHERE i.tenant_id = $1 AND i.cart_id = $2 ORDER BY i.id"
-# The price of an item that was just added, or whose quantity was set, is the one its customer has seen.
-SAVE_ITEM_PRICES = """
-UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_price_cents = coalesce(i.added_price_cents, p.price)
-FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
-WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
-    AND (i.product_name, i.price_cents, i.added_price_cents IS NULL) IS DISTINCT FROM (p.name, p.price, false)
-"""
 
 _COMBINATION_PRODUCTS = """
 SELECT c.public_id, p.public_id AS product_id FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
@@ -66,41 +33,6 @@ QUANTITY: Mapping[str, InputField] = {
 OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_object, code="options_invalid")}
 
 
-@lru_cache(maxsize=512)
-def cart_with_items_and(column: str) -> str:
-    """Return `CART_WITH_ITEMS` with a further column of the items (trusted SQL) at its end."""
-    return statement_with_items(f"{_COLUMNS}, {column}", _JOINS)
-
-
-@dataclass(frozen=True, slots=True)
-class PricedCartItem:
-    """A cart item, prices in cents; `line` is None when its product or options are gone.
-
-    Name and price are then those last stored. `added_price_cents` is the price when the item was added or its quantity set, if known.
-    """
-
-    id: int
-    public_id: UUID
-    product_id: int
-    product_public_id: UUID
-    name: str
-    quantity: int
-    price_cents: int
-    options: list[Any]
-    line: PricedLine | None
-    added_price_cents: int | None = None
-
-    @property
-    def total_cents(self) -> int:
-        """Return the price of all units."""
-        return self.quantity * self.price_cents
-
-    @property
-    def totals_line(self) -> TotalsLine:
-        """Return the item as the totals need it."""
-        return self.line.totals_line if self.line is not None else TotalsLine(self.quantity, self.price_cents)
-
-
 @dataclass(frozen=True, slots=True)
 class RequestedItem:
     """Requested units of a product; `options_key` identifies the selected options."""
@@ -109,23 +41,6 @@ class RequestedItem:
     quantity: int
     options: tuple[Any, ...] = ()
     options_key: str = ""
-
-
-async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
-    """Load a cart's items in the order they were added; those of a `closed` cart as they were when it closed."""
-    with active_scope(scope):
-        records = await fetch(_ITEMS, scope.store.id, cart_id, plans=Plans.REUSED)
-    return await items_of(scope, [tuple(record) for record in records], closed=closed)
-
-
-async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: bool = False) -> list[PricedCartItem]:
-    """Return the items of rows with the columns `_COLUMNS`, as `load_items` does; options, if any, take two statements."""
-    available = {} if closed else {row[_OWN_COUNT]: row[_OWN_COUNT:] for row in rows if row[_OWN_COUNT - 1]}
-    with active_scope(scope):
-        offers: dict[object, Offer] = {offer.id: offer for offer in await offers_of(scope, list(available.values()))}
-    items = [_item(row, offers) for row in rows]
-    lines = iter(sell_in_advance(order_lines(items)))
-    return [item if item.line is None else replace(item, line=next(lines)) for item in items]
 
 
 async def parse_items(
@@ -195,51 +110,6 @@ def checked_quantity(quantity: int, field: str = "") -> int:
 def too_many_items_error() -> ValidationFailed:
     """Return the error for more items than a cart may have."""
     return ValidationFailed(f"a cart holds at most {MAX_ITEMS} items", field="items", code="too_many")
-
-
-def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
-    """Return the lines of an order for the items that are still sold."""
-    return [item.line for item in items if item.line is not None]
-
-
-def at_prices(items: Sequence[PricedCartItem], lines: Sequence[PricedLine]) -> list[PricedCartItem]:
-    """Return the items at the prices of their lines, which promotions may have lowered; `lines` may go on with gifts."""
-    prices = iter(lines)
-    return [
-        item
-        if item.line is None or (price := next(prices).price_cents) == item.price_cents
-        else replace(item, price_cents=price)
-        for item in items
-    ]
-
-
-def item_price_columns(items: Sequence[PricedCartItem]) -> tuple[list[int], list[str], list[int]]:
-    """Return the ids, names and prices of items, as `SAVE_ITEM_PRICES` takes them."""
-    return [item.id for item in items], [item.name for item in items], [item.price_cents for item in items]
-
-
-def _item(row: tuple[Any, ...], offers: Mapping[object, Offer]) -> PricedCartItem:
-    """Return an item, with its order line if its product is among the offers."""
-    number, public_id, quantity, chosen, name, price_cents, added_cents, _, product, product_public_id = row[:10]
-    options = orjson.loads(chosen)
-    line = None
-    if product in offers:
-        # The selected options may no longer be valid: such an item stays visible and can't be ordered.
-        with suppress(ValidationFailed, RuleViolation):
-            draft = DraftLine(product, quantity, options=selection_input(options))
-            [line] = price_lines([draft], offers, trusted=False)
-    return PricedCartItem(
-        number,
-        public_id,
-        product,
-        product_public_id,
-        line.offer.name if line is not None else name,
-        quantity,
-        line.price_cents if line is not None else price_cents,
-        options,
-        line,
-        added_cents,
-    )
 
 
 @dataclass(frozen=True, slots=True)
