@@ -17,9 +17,8 @@ from domain.mails.texts import MailType
 from domain.notifications import write as notifications
 from domain.purchase.draft import ADDRESS_FIELDS
 from domain.purchase.lines import PricedLine
-from domain.purchase.totals import line_commissions
+from domain.purchase.totals import ChargedTax, line_commissions
 from domain.store_settings import setting
-from domain.taxes.calculation import ChargedTax
 from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope

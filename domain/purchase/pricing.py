@@ -28,15 +28,18 @@ from domain.purchase.option_selection import OptionSelection, default_options, s
 from domain.purchase.references import ChosenShippingMethod
 from domain.purchase.terms import Purchase, Terms, load_terms
 from domain.purchase.totals import (
+    ChargedTax,
     MethodRate,
     OrderTotals,
     SpentPoints,
+    TaxableAmount,
     add_tax,
+    added_tax_cents,
+    calculate_taxes,
     calculate_totals,
     spend_points,
     weight_grams,
 )
-from domain.taxes.calculation import ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER
 from kernel.money import allocate

@@ -32,9 +32,8 @@ from domain.purchase.draft import BILLING, SHIPPING
 from domain.purchase.lines import PROMOTIONS, PricedLine
 from domain.purchase.references import OrderReferences
 from domain.purchase.terms_version import VERSION_SQL
-from domain.purchase.totals import NO_POINTS, PointsRequest
+from domain.purchase.totals import NO_POINTS, AppliedTax, PointsRequest
 from domain.store_settings import setting
-from domain.taxes.calculation import AppliedTax
 from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch, json_value

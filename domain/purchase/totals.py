@@ -1,10 +1,10 @@
-"""Calculate the totals of an order, the points it spends, and commissions. Pure arithmetic in whole cents; no client states an amount.
+"""Calculate the totals, taxes, spent points and commissions of an order. Pure arithmetic in whole cents; no client states an amount.
 
     subtotal   the sum of price × quantity
     shipping   base + per kilogram × weight + per item × items + the freight of each unit, of the shipped lines without free shipping;
                free, freight included, when the subtotal reaches the method's `free_from` (docs/reference/legacy.md#shippings)
     surcharge  the payment method's fixed part plus its percentage of subtotal − discount + shipping
-    tax        the taxes that prices don't include (`domain.taxes.calculation`)
+    tax        the taxes that prices don't include, of those on lines after discounts, shipping and surcharge (`calculate_taxes`)
     total      subtotal − discount + shipping + surcharge + tax
     commission the store's part of a vendor's lines (docs/reference/shared.md#vendors-shares): each keeps its own and the rate, so that a
                change of the vendor's rate changes no earlier order
@@ -14,8 +14,9 @@ Fractions of a cent are rounded half up, once, where they arise. Totals are limi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import NamedTuple
 
 from domain.points.ledger import unavailable_error
@@ -24,7 +25,9 @@ from kernel.money import MAX_CENTS, allocate, divide_half_up, parse_cents
 
 _GRAMS_PER_KG = 1_000
 _HUNDREDTHS_OF_A_PERCENT = 10_000
-PERCENTAGE = "P"
+PERCENTAGE, FIXED = "P", "F"
+_HUNDRED_PERCENT = 100_000  # thousandths of a percent
+_THOUSANDTHS_IN_A_CENT = 10
 
 
 class TotalsLine(NamedTuple):  # made several times for each line, in a third of the time of a frozen dataclass
@@ -100,6 +103,35 @@ class CommissionRate(NamedTuple):
 
     commission: str
     commission_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedTax:
+    """A tax with its rate at an address; `rate_value` in thousandths of a percent or of the currency unit."""
+
+    id: int
+    name: str
+    rate_type: str
+    rate_value: int
+    included: bool
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaxableAmount:
+    """A taxable amount in cents, its number of units, and the ids of its taxes."""
+
+    amount_cents: int
+    taxes: Sequence[int]
+    quantity: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedTax:
+    """The total of one tax over an order, in cents."""
+
+    tax: AppliedTax
+    amount_cents: int
 
 
 NO_POINTS = PointsRequest()
@@ -192,6 +224,50 @@ def spend_points(request: PointsRequest, balance: int, remaining_cents: int) -> 
         return NOTHING_SPENT
     points = min(points, max(0, remaining_cents) // request.value_cents)
     return SpentPoints(points, points * request.value_cents)
+
+
+def calculate_taxes(amounts: Iterable[TaxableAmount], taxes: Mapping[int, AppliedTax]) -> list[ChargedTax]:
+    """Return the total of each tax over all taxable amounts, by priority; zero totals are omitted.
+
+    On each amount taxes apply by priority, lowest first; taxes of one priority see the same base, those of the next one include the taxes
+    added before. An included percentage is part of the amount (amount × rate / (100 + included rates)); one not included is added. A fixed
+    rate applies per unit. Each tax is rounded half up once per taxable amount (docs/reference/shared.md#money).
+    """
+    sums: dict[int, int] = {}
+    for taxable in amounts:
+        for tax_id, amount in _taxes_of(taxable, [taxes[tax] for tax in taxable.taxes if tax in taxes]):
+            sums[tax_id] = sums.get(tax_id, 0) + amount
+    ordered = sorted(sums, key=lambda tax_id: (taxes[tax_id].priority, tax_id))
+    return [ChargedTax(taxes[tax_id], sums[tax_id]) for tax_id in ordered if sums[tax_id]]
+
+
+def added_tax_cents(charged_taxes: Iterable[ChargedTax]) -> int:
+    """Sum the taxes that prices don't include."""
+    return sum(charged.amount_cents for charged in charged_taxes if not charged.tax.included)
+
+
+def _taxes_of(taxable: TaxableAmount, taxes: Sequence[AppliedTax]) -> Iterable[tuple[int, int]]:
+    if taxable.amount_cents <= 0:
+        return
+    base = taxable.amount_cents
+    included_rate = sum(tax.rate_value for tax in taxes if tax.included and tax.rate_type != FIXED)
+    ordered = sorted(taxes, key=lambda tax: (tax.priority, tax.id))
+    for _, group in groupby(ordered, key=lambda tax: tax.priority):
+        added = 0
+        for tax in group:
+            amount = _tax_cents(tax, base, taxable, included_rate)
+            added += 0 if tax.included else amount
+            yield tax.id, amount
+        base += added
+
+
+def _tax_cents(tax: AppliedTax, base: int, taxable: TaxableAmount, included_rate: int) -> int:
+    if tax.rate_type == FIXED:
+        amount = tax.rate_value // _THOUSANDTHS_IN_A_CENT * taxable.quantity
+        return min(amount, taxable.amount_cents) if tax.included else amount
+    if tax.included:
+        return divide_half_up(taxable.amount_cents * tax.rate_value, _HUNDRED_PERCENT + included_rate)
+    return divide_half_up(base * tax.rate_value, _HUNDRED_PERCENT)
 
 
 def order_commission_cents(rate: CommissionRate, lines_cents: int) -> int:

@@ -1,1 +1,1 @@
-"""Taxes: rates, assignment, calculation."""
+"""Taxes: rates and assignment; `domain.purchase.totals` calculates them."""

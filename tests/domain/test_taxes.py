@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from domain.catalog.products import create_product, update_product
 from domain.destinations.destinations import DESTINATION_RECORDS
-from domain.taxes.calculation import AppliedTax, TaxableAmount, added_tax_cents, calculate_taxes
+from domain.purchase.totals import AppliedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
 from kernel.money import allocate

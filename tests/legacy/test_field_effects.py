@@ -138,9 +138,9 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "status": f"{_PROMOTIONS} status",
     },
     "taxes": {
-        "address_type": f"{_TERMS} address_type", "rate_type": "domain/taxes/calculation.py rate_type",
-        "rate_value": "domain/taxes/calculation.py rate_value", "price_includes_tax": "domain/taxes/calculation.py included",
-        "priority": "domain/taxes/calculation.py priority", "status": f"{_TERMS} status", "rates": f"{_TERMS} tax_rates",
+        "address_type": f"{_TERMS} address_type", "rate_type": "domain/purchase/totals.py rate_type",
+        "rate_value": "domain/purchase/totals.py rate_value", "price_includes_tax": "domain/purchase/totals.py included",
+        "priority": "domain/purchase/totals.py priority", "status": f"{_TERMS} status", "rates": f"{_TERMS} tax_rates",
     },
     "statuses": {
         "status": "domain/orders/statuses.py letter", "type": "domain/orders/statuses.py type",
