@@ -305,6 +305,15 @@ PRODUCTS_BELOW_CATEGORY = ToMany(
 )
 """The link to the products in a category and below it, newest first."""
 
+RELATED_PRODUCTS = ToMany(
+    "o.id",
+    "t.created_at DESC, t.id DESC",
+    through="products o JOIN products t ON t.tenant_id = o.tenant_id AND t.category_id = o.category_id AND t.id <> o.id",
+    where="t.status = 'A'",
+    match="t.category_id = (SELECT o.category_id FROM products o WHERE o.tenant_id = {tenant} AND o.id = {parent}) AND t.id <> {parent}",
+)
+"""The link from a product to the others of its main category."""
+
 CATEGORIES = Entity(
     table="categories",
     visible=_categories(OPEN_CATEGORY),

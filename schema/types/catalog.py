@@ -30,6 +30,7 @@ from domain.catalog.read import (
     PRODUCTS,
     PRODUCTS_BELOW_CATEGORY,
     PRODUCTS_OF_CATEGORY,
+    RELATED_PRODUCTS,
     product_count,
 )
 from kernel.product_fields import PRODUCT_FIELDS, SEO_FIELDS
@@ -353,16 +354,7 @@ class ProductObject:
         "The products that must be bought together with this one.",
     )
     related: list[ProductObject] = relation(
-        ToMany(
-            "o.id",
-            "t.created_at DESC, t.id DESC",
-            through="products o JOIN products t ON t.tenant_id = o.tenant_id AND t.category_id = o.category_id AND t.id <> o.id",
-            where="t.status = 'A'",
-            match="t.category_id = (SELECT o.category_id FROM products o WHERE o.tenant_id = {tenant} AND o.id = {parent})"
-            " AND t.id <> {parent}",
-        ),
-        "Other active products of the main category, newest first.",
-        limited="first",
+        RELATED_PRODUCTS, "Other active products of the main category, newest first.", limited="first"
     )
     variation_group: VariationGroup | None = relation(
         many_to_many("variation_group_products", "product_id", "variation_groups", "group_id", "t.id"),
