@@ -20,12 +20,14 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
 import jwt
 import orjson
+import segno
 import uvloop
 from aiohttp import web
 from argon2 import PasswordHasher, Type
@@ -35,7 +37,8 @@ from redis.asyncio import Redis
 from bench.contestants import limit_sql, row_reads, storefront_rows, storefront_sql
 from bench.contestants.json_sql import Style
 from bench.contestants.limit_sql import SIGN_IN, SIGN_IN_USER
-from bench.contestants.limit_writes import WRITES, Write
+from bench.contestants.limit_writes import ANSWER_PAYMENT, CHARGE_PAYMENT, CREATE_PAYMENT, WRITES, Write
+from domain.payments.sandbox.pix_code import br_code
 from kernel import logging, metrics
 
 CONNECTIONS = 8
@@ -137,6 +140,9 @@ class PreparedConnections:
         texts |= {(ROWS, item): text for item, text in storefront_rows.STATEMENTS.items()}
         texts |= {
             ("write", "S8"): storefront_sql.CHECK_OUT,
+            ("write", "W8"): CREATE_PAYMENT,
+            ("write", "W8 charge"): CHARGE_PAYMENT,
+            ("write", "W8 answer"): ANSWER_PAYMENT,
             ("write", "keys"): "SELECT array_agg(key_hash) FROM storefront_keys",
         }
         texts |= {("write", "user"): SIGN_IN_USER, ("write", "A1"): SIGN_IN}
@@ -251,6 +257,33 @@ def _check_out(pool: PreparedConnections) -> Handler:
     return handle
 
 
+def _draw(code: str) -> str:
+    picture = BytesIO()
+    segno.make(code, error="m", micro=False, mask=2).save(
+        picture, kind="svg", scale=4, border=4, light="#fff", xmldecl=False, svgns=True, nl=False
+    )
+    return picture.getvalue().decode()
+
+
+def _pay(pool: PreparedConnections) -> Handler:
+    """Pay an order by Pix: the code is the sandbox's, its picture is drawn here, for which no other request waits."""
+    threads = ThreadPoolExecutor(1)
+
+    async def handle(request: web.Request) -> web.Response:
+        order = orjson.loads(await request.read())["id"]
+        payment = await pool.fetchrow("write", "W8", order)
+        location = f"pix.sandbox.invalid/v2/{payment['public_id'].hex}"
+        code = br_code(location, name="Loja 1", city="BRASILIA", amount_cents=payment["amount_cents"])
+        number, cents, expires_at = payment["order_id"], payment["amount_cents"], payment["expires_at"]
+        values = (STORE, payment["public_id"], order, number, cents, expires_at, code)
+        charge = await pool.fetchval("write", "W8 charge", *values)
+        picture = await asyncio.get_running_loop().run_in_executor(threads, _draw, code)
+        body = await pool.fetchval("write", "W8 answer", payment["public_id"], charge.decode(), code, picture)
+        return web.Response(body=body, content_type="application/json")
+
+    return handle
+
+
 def _sign_in(pool: PreparedConnections, authenticator: Authenticator) -> Handler:
     hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
     threads = ThreadPoolExecutor(2)
@@ -297,6 +330,7 @@ async def application() -> web.Application:
     posts = {f"/{style}/{item.lower()}": handler for (style, item), handler in pages.items()}
     posts |= {f"/{item.lower()}": _write(pool, item, write) for item, write in WRITES.items()}
     posts["/s8"] = _check_out(pool)
+    posts["/w8"] = _pay(pool)
     for path, handler in posts.items():
         app.router.add_post(path, authenticator.required(path, handler))
     app.router.add_post("/a1", _sign_in(pool, authenticator))

@@ -56,12 +56,20 @@ WRITES: Mapping[str, Write] = {
         ),
         lambda body: (orjson.dumps(body["rows"]).decode(),),
     ),
-    "W8": Write(
-        _respond(
-            "payment_create",
-            "create_payment($1::uuid)",
-            "json_build_object('id', o.public_id, 'status', o.status, 'amount_cents', o.amount_cents)",
-        ),
-        lambda body: (body["id"],),
-    ),
 }
+
+CREATE_PAYMENT = "SELECT public_id, order_id, amount_cents, expires_at FROM create_payment($1::uuid)"
+# What the gateway `sandbox` writes.
+CHARGE_PAYMENT = """
+INSERT INTO sandbox_charges (tenant_id, charge_id, payment_id, order_id, order_number, kind, status, currency, amount_cents, expires_at,
+    details)
+VALUES ($1, 'ch_' || replace(gen_random_uuid()::text, '-', ''), $2, $3::text::uuid, $4, 'PIX', 'PENDING', 'BRL', $5, $6,
+    jsonb_build_object('pix', jsonb_build_object('code', $7::text)))
+RETURNING charge_id
+"""
+ANSWER_PAYMENT = _respond(
+    "payment_create",
+    "answer_payment($1, $2, $3, $4)",
+    "json_build_object('id', o.public_id, 'status', o.status, 'amount_cents', o.amount_cents)",
+)
+"""A payment is three statements, each its own transaction: before the gateway is called, the charge of the gateway, and its answer."""

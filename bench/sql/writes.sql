@@ -129,14 +129,13 @@ BEGIN
 END
 $function$;
 
--- The charge is what the gateway `sandbox` writes: both contestants take its time.
+-- A payment is inserted before the gateway is called; `answer_payment` writes what that answers.
 CREATE FUNCTION create_payment(order_ uuid) RETURNS payments
 LANGUAGE plpgsql VOLATILE AS $function$
 DECLARE
     store bigint := current_setting('vitrine.tenant')::bigint;
     old orders;
     new_payment payments;
-    charge text := 'ch_' || replace(gen_random_uuid()::text, '-', '');
 BEGIN
     SELECT * INTO STRICT old FROM orders WHERE tenant_id = store AND public_id = order_ AND deleted_at IS NULL FOR NO KEY UPDATE;
     IF old.status <> 'O' OR old.paid_cents - old.refunded_cents >= old.total_cents THEN
@@ -144,18 +143,34 @@ BEGIN
     END IF;
     UPDATE payments SET status = 'CANCELLED' WHERE tenant_id = store AND order_id = old.id AND status IN ('PENDING', 'AUTHORIZED');
     INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, status, currency, gateway,
-        payment_method_id, expires_at, attempted_at, due_at, gateway_charge_id)
+        payment_method_id, expires_at, attempted_at, due_at)
     SELECT store, gen_random_uuid(), old.id, coalesce(max(sequence), 0) + 1, 'PIX', 1, old.total_cents - old.paid_cents + old.refunded_cents,
-        'PENDING', old.currency, 'sandbox', old.payment_method_id, now() + interval '30 minutes', now(), now() + interval '30 seconds', charge
+        'PENDING', old.currency, 'sandbox', old.payment_method_id, now() + interval '30 minutes', now(), now() + interval '30 seconds'
     FROM payments WHERE tenant_id = store AND order_id = old.id RETURNING * INTO new_payment;
     PERFORM bench_record(store, 'order.payment_created', 'order', order_, old.user_id, NULL);
     PERFORM bench_emit(store, 'payment.created', 'payment', new_payment.public_id, jsonb_build_object(
         'id', new_payment.public_id, 'order_id', order_, 'kind', 'PIX', 'status', 'PENDING', 'amount_cents', new_payment.amount_cents,
         'currency', old.currency, 'created_at', new_payment.created_at));
-    INSERT INTO sandbox_charges (tenant_id, charge_id, payment_id, order_id, order_number, kind, status, currency, amount_cents, expires_at)
-    VALUES (store, charge, new_payment.public_id, order_, old.id, 'PIX', 'PENDING', old.currency, new_payment.amount_cents,
-        new_payment.expires_at);
     RETURN new_payment;
+END
+$function$;
+
+CREATE FUNCTION answer_payment(payment uuid, charge text, code text, picture text) RETURNS payments
+LANGUAGE plpgsql VOLATILE AS $function$
+DECLARE
+    store bigint := current_setting('vitrine.tenant')::bigint;
+    answered payments;
+BEGIN
+    PERFORM FROM orders o WHERE o.tenant_id = store
+        AND o.id = (SELECT p.order_id FROM payments p WHERE p.tenant_id = store AND p.public_id = payment) FOR NO KEY UPDATE;
+    UPDATE payments SET gateway_charge_id = charge, attempts = attempts + 1, due_at = now() + interval '1 minute',
+        pix = jsonb_build_object('code', code, 'qr_svg', picture, 'qr_png_url', '')
+    WHERE tenant_id = store AND public_id = payment AND status = 'PENDING' RETURNING * INTO STRICT answered;
+    INSERT INTO order_mails (tenant_id, order_id, kind, details)
+    SELECT store, o.id, 'order_payment_pending', jsonb_build_object('amount_cents', answered.amount_cents, 'code', code,
+        'how', 'Copie o código Pix e pague no aplicativo do seu banco:')
+    FROM orders o WHERE o.tenant_id = store AND o.id = answered.order_id AND o.email <> '';
+    RETURN answered;
 END
 $function$;
 

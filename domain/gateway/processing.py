@@ -16,11 +16,12 @@ from domain.mails.texts import MailType
 from domain.notifications.write import notify_surplus
 from domain.orders.deletion import restore_order
 from domain.orders.lifecycle import apply_transition
-from domain.orders.locked import LockedOrder, lock_order
+from domain.orders.locked import LockedOrder, lock_first, lock_order
 from domain.orders.payments import ChargedPayment, add_payment, find_charged_payments, update_payment_totals
 from domain.orders.transitions import CANCELLED, CHARGEBACK, DECLINED, FAILED, PROCESSED
 from domain.store_settings import sends_order_mail
 from kernel.errors import NotFound, RuleViolation
+from kernel.ids import parse_reference
 from kernel.money import MAX_CENTS, format_price
 from kernel.payment_words import PaymentStatus
 from kernel.scope import Scope
@@ -46,10 +47,8 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     effect = EFFECTS.get(payload.event_type)
     if effect is None:
         return ""
-    payments = await _find_payments(scope, payload)
+    payments = await _lock_payments(scope, payload)
     locked = await _lock_order(scope, payload, payments)
-    if payments:  # as they are under the lock of their order
-        payments = await _find_payments(scope, payload)
     charges = await save_charges(scope, payload, effect, locked, payments)
     if locked is None:
         return "" if effect is NotificationEffect.CHARGE_ONLY else _not_found(payload)
@@ -104,8 +103,16 @@ def _surplus(before: LockedOrder, locked: LockedOrder, status: str | None, sums:
     return after.settlement().unapplied_cents - max(0, before.settlement().unapplied_cents)
 
 
-async def _find_payments(scope: Scope, payload: NotificationPayload) -> Sequence[ChargedPayment]:
-    return await find_charged_payments(scope, [charge.charge_id for charge in payload.charges], payload.payment_id)
+async def _lock_payments(scope: Scope, payload: NotificationPayload) -> Sequence[ChargedPayment]:
+    """Return the payments that were created here as they are under the lock of the order, where one is named or has them."""
+    charges = [charge.charge_id for charge in payload.charges]
+    if (order := parse_reference(payload.order)) is not None:
+        await lock_first(scope, order)
+    payments = await find_charged_payments(scope, charges, payload.payment_id)
+    if order is None and payments:
+        await lock_first(scope, payments[0].order_id)
+        payments = await find_charged_payments(scope, charges, payload.payment_id)
+    return payments
 
 
 async def _lock_order(
