@@ -243,6 +243,11 @@ async def update_tracking(
     changed = await set_tracking_code(scope, locked, tracking.code)
     if locked.status != COMPLETE:
         return changed
+    return await ship_rest(scope, locked, tracking, emit_events=emit_events) or changed
+
+
+async def ship_rest(scope: Scope, locked: LockedOrder, tracking: Tracking, *, emit_events: bool = True) -> bool:
+    """Record a shipment of all units that are to be shipped, of a vendor's lines for a vendor; return whether there were any."""
     shipment = NewShipment(
         shipping_method_id=locked.shipping_method_id,
         user_id=locked.user_id,
@@ -253,7 +258,7 @@ async def update_tracking(
     if shipment_id is not None and emit_events:
         await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
         await mail_shipment(scope, locked, shipment_id)
-    return shipment_id is not None or changed
+    return shipment_id is not None
 
 
 async def mail_shipment(scope: Scope, locked: LockedOrder, shipment_id: int) -> bool:

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from domain import event_types, events, record_events
-from domain.orders.lifecycle import OrderUpdateResult, Tracking, after_transition, apply_transition, mail_shipment
+from domain import events
+from domain.orders.lifecycle import OrderUpdateResult, Tracking, after_transition, apply_transition, ship_rest
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.shipment_rows import NewShipment, insert_shipment
 from domain.orders.transitions import CANCELLED
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text
@@ -50,8 +49,10 @@ async def update_as_vendor(
             reject_shared(scope, locked)
             transition = await apply_transition(scope, locked, status, tracking=tracking)
         updated = after_transition(locked, transition, tracking)
-        if tracking is not None:
-            await _ship(scope, updated, tracking)
+        if tracking is not None and not await ship_rest(scope, updated, tracking):
+            raise ValidationFailed(
+                "every item of the order has been shipped", field="tracking_number", code="nothing_left"
+            )
         is_shipped = tracking is not None
         if transition is not None or is_shipped:
             await events.emit_order_updated(
@@ -70,18 +71,3 @@ async def _new_tracking(scope: Scope, locked: LockedOrder, code: str, carrier: s
     if not code or await fetchval(_HAS_SHIPMENT, scope.store.id, locked.id, code, scope.actor.vendor_id):
         return None
     return Tracking(code, carrier)
-
-
-async def _ship(scope: Scope, locked: LockedOrder, tracking: Tracking) -> None:
-    """Record the shipment of the vendor's lines."""
-    shipment = NewShipment(
-        shipping_method_id=locked.shipping_method_id,
-        user_id=locked.user_id,
-        carrier=tracking.carrier,
-        tracking_number=tracking.code,
-    )
-    shipment_id = await insert_shipment(scope, locked, shipment)
-    if shipment_id is None:
-        raise ValidationFailed("every item of the order has been shipped", field="tracking_number", code="nothing_left")
-    await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
-    await mail_shipment(scope, locked, shipment_id)
