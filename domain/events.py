@@ -46,6 +46,8 @@ CHANNEL = "vitrine_events"
 
 FISCAL_FIELDS = ("link_nota", "codigo_pedido_erp", "chave_nota", "pdf_nota", "nota_fiscal")
 
+_CANCELLED = "I"  # as domain.orders.transitions, which this module can't import
+
 ROLES = {"A": "admin", "V": "vendor", "C": "customer"}
 
 
@@ -297,18 +299,19 @@ async def emit_order_updated(
     order_id: int,
     *,
     previous_status: str | None = None,
-    cancelled: bool = False,
     emit_events: bool = True,
 ) -> None:
-    """Emit `order.updated` with the current state of an order, followed by `order.cancelled` if `cancelled`.
+    """Emit `order.updated` with the current state of an order, followed by `order.cancelled` if that is its new status.
 
     A change of status also creates notifications. `emit_events=False` emits nothing (an import without `--events`).
     """
     if not emit_events:
         return
-    names = (ORDER_UPDATED, ORDER_CANCELLED) if cancelled else (ORDER_UPDATED,)
-    [order] = await _emit_order_events(scope, [order_id], names, previous_status)
-    if previous_status is not None and previous_status != order.status:
+    [order] = await _load_orders(scope, [order_id])
+    has_new_status = previous_status not in (None, order.status)
+    names = (ORDER_UPDATED, ORDER_CANCELLED) if has_new_status and order.status == _CANCELLED else (ORDER_UPDATED,)
+    await _emit_order_events(scope, [order], names, previous_status)
+    if previous_status is not None and has_new_status:
         await notifications.notify_order_status_changed(scope, order_id, previous_status, order.status)
 
 
@@ -319,12 +322,12 @@ def order_created(order: OrderEventData) -> Event:
 
 async def emit_orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
     """Emit `order.created` for imported orders."""
-    await _emit_order_events(scope, list(order_ids), (ORDER_CREATED,), None)
+    await _emit_order_events(scope, await _load_orders(scope, list(order_ids)), (ORDER_CREATED,))
 
 
 async def emit_order_cancelled(scope: Scope, order_id: int) -> None:
     """Emit `order.cancelled` alone, for an order that is deleted after its cancellation."""
-    await _emit_order_events(scope, [order_id], (ORDER_CANCELLED,), None)
+    await _emit_order_events(scope, await _load_orders(scope, [order_id]), (ORDER_CANCELLED,))
 
 
 async def emit_checkout_completed(scope: Scope, cart_id: UUID, order: OrderEventData) -> None:
@@ -332,20 +335,22 @@ async def emit_checkout_completed(scope: Scope, cart_id: UUID, order: OrderEvent
     await emit(scope, CHECKOUT_COMPLETED, CART, cart_id, checkout_data(cart_id, order, scope.now))
 
 
-async def _emit_order_events(
-    scope: Scope, order_ids: Sequence[int], names: Sequence[str], previous_status: str | None
-) -> list[OrderEventData]:
+async def _load_orders(scope: Scope, order_ids: Sequence[int]) -> list[OrderEventData]:
     rows = await fetch(_ORDER_ROWS, scope.store.id, order_ids)
     missing = set(order_ids) - {row["id"] for row in rows}
     if missing:
         raise LookupError(f"can't emit events: orders {sorted(missing)} not found")
-    orders = [_event_data_of(row) for row in rows]
+    return [_event_data_of(row) for row in rows]
+
+
+async def _emit_order_events(
+    scope: Scope, orders: Iterable[OrderEventData], names: Sequence[str], previous_status: str | None = None
+) -> None:
     events = []
     for order in orders:
         data = order_data(order, previous_status=previous_status)
         events += [Event(name, ORDER, order.id, data) for name in names]
     await emit_all(scope, events)
-    return orders
 
 
 def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:

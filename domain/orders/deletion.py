@@ -52,7 +52,7 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
             if locked.paid_cents:  # and refunded: the ledger is queued for what is removed too
                 await write_order_entries(scope, locked.id)
         if transition is not None:
-            await events.emit_order_updated(scope, locked.id, previous_status=locked.status, cancelled=True)
+            await events.emit_order_updated(scope, locked.id, previous_status=locked.status)
         elif not is_kept:
             await events.emit_order_cancelled(scope, locked.id)
     return OrderDeletion(locked.id, locked.public_id, hidden=not is_kept)

@@ -18,7 +18,7 @@ from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import NewShipment, insert_shipment, resolve_units, set_tracking_code
-from domain.orders.transitions import CANCELLED, COMPLETE, PAID, Transition, decide_transition
+from domain.orders.transitions import COMPLETE, PAID, Transition, decide_transition
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import settle_coupons
 from domain.promotions.rewards import release_uses, restore_uses
@@ -131,7 +131,6 @@ async def change_status(
                 scope,
                 locked.id,
                 previous_status=locked.status if transition is not None else None,
-                cancelled=transition is not None and status == CANCELLED,
                 emit_events=emit_events,
             )
     changed, forced = transition is not None or tracking_changed, transition is not None and transition.forced

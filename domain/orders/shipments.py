@@ -18,7 +18,7 @@ from domain.orders.shipment_rows import (
     resolve_units,
     set_tracking_code,
 )
-from domain.orders.transitions import CANCELLED, COMPLETE
+from domain.orders.transitions import COMPLETE
 from kernel.codes import shipment_statuses
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import (
@@ -190,8 +190,7 @@ async def _update_order(
         notify = not (is_mailed and order_status == COMPLETE)
         transition = await apply_transition(scope, locked, order_status, force=True, notify=notify)
     if transition is not None:
-        is_cancelled = order_status == CANCELLED
-        await events.emit_order_updated(scope, locked.id, previous_status=locked.status, cancelled=is_cancelled)
+        await events.emit_order_updated(scope, locked.id, previous_status=locked.status)
     elif changed:
         await events.emit_order_updated(scope, locked.id)
 

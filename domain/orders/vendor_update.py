@@ -7,7 +7,6 @@ from __future__ import annotations
 from domain import events
 from domain.orders.lifecycle import OrderUpdateResult, Tracking, after_transition, apply_transition, ship_rest
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.transitions import CANCELLED
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text
 from kernel.scope import ActorKind, Scope
@@ -56,10 +55,7 @@ async def update_as_vendor(
         is_shipped = tracking is not None
         if transition is not None or is_shipped:
             await events.emit_order_updated(
-                scope,
-                locked.id,
-                previous_status=locked.status if transition else None,
-                cancelled=transition is not None and updated.status == CANCELLED,
+                scope, locked.id, previous_status=locked.status if transition is not None else None
             )
     return OrderUpdateResult(
         locked.id, locked.public_id, locked.status, updated.status, transition is not None or is_shipped

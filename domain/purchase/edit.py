@@ -25,7 +25,7 @@ from domain.orders.lifecycle import (
     update_tracking,
 )
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
+from domain.orders.transitions import EDITABLE, STOCK_STATES
 from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from domain.purchase import repricing
@@ -163,7 +163,6 @@ async def update_order(
                 scope,
                 locked.id,
                 previous_status=locked.status if transition else None,
-                cancelled=transition is not None and updated.status == CANCELLED,
                 emit_events=emit_events,
             )
     return OrderUpdateResult(
