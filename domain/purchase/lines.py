@@ -283,10 +283,10 @@ def short_stock(lines: Sequence[PricedLine], reserved: Sequence[PricedLine] = ()
         stock.StockOwner.PRODUCT: {line.offer.id: line.offer.stock for line in lines},
         stock.StockOwner.COMBINATION: {each.id: each.stock for each in combinations if each is not None},
     }
-    held = stock_units(reserved)
+    taken = stock_units(reserved)
     return {
         owner: [
-            number for number, count in units.items() if count > available[owner][number] + held[owner].get(number, 0)
+            number for number, count in units.items() if count > available[owner][number] + taken[owner].get(number, 0)
         ]
         for owner, units in stock_units(lines).items()
     }
