@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pi_heif
+# The module in C that pi_heif wraps, pinned for it: the package reads all metadata of a file when it opens one, and crashes with some that
+# are damaged; it imports Pillow besides.
+import _pi_heif
 import pyvips
 
-# Each thread would have stacks and pictures of its own in the limited memory.
-pi_heif.options.DECODE_THREADS = 1
-pi_heif.options.THUMBNAILS = pi_heif.options.DEPTH_IMAGES = pi_heif.options.AUX_IMAGES = False
+# Each thread would have stacks and pictures of its own in the limited memory. 8 bits, red first, rows without padding; the last three are
+# the depth of those that stay deeper, the decoder, and libheif's own limits of size.
+_OPTIONS = (1, True, False, True, True, "", False)
 _BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis")
 _INTERPRETATIONS = {1: "b-w", 2: "b-w", 3: "srgb", 4: "srgb"}
 _ERRORS = (ValueError, EOFError, SyntaxError, RuntimeError, OSError, IndexError, KeyError)
@@ -37,11 +39,14 @@ class Heic:
     def __init__(self, content: bytes) -> None:
         """Read the header, without decoding."""
         try:
-            self._file = pi_heif.open_heif(content)
-            self.width, self.height = self._file.size
+            images = [image for image in _pi_heif.load_file(content, *_OPTIONS) if image is not None]
+            self._image = next((image for image in images if image.primary), images[0])
+            (self.width, self.height), _ = self._image.size_mode
         except _ERRORS as error:
             raise HeicError(str(error)) from error
-        self.frames = len(self._file)
+        if self.width < 1 or self.height < 1:
+            raise HeicError("the header has no size")
+        self.frames = len(images)
 
     def thumbnail(self, longest: int) -> pyvips.Image:
         """Return the primary image, which libheif has turned upright, reduced; in sRGB with 8 bits. Raises HeicError."""
@@ -52,13 +57,15 @@ class Heic:
 
     def _decode(self) -> pyvips.Image:
         try:
-            pixels, (width, height), mode = self._file.data, self._file.size, self._file.mode
+            pixels = self._image.data
+            (width, height), mode = self._image.size_mode
+            profile = self._image.color_profile
         except _ERRORS as error:
             raise HeicError(str(error)) from error
         image = pyvips.Image.new_from_memory(pixels, width, height, len(mode), "uchar")
         image = image.copy(interpretation=_INTERPRETATIONS[len(mode)])
         if mode.endswith("a"):
             image = image.unpremultiply().cast("uchar")
-        if profile := self._file.info.get("icc_profile"):
-            image.set_type(pyvips.GValue.blob_type, "icc-profile-data", profile)
+        if profile and profile["type"] in ("rICC", "prof"):
+            image.set_type(pyvips.GValue.blob_type, "icc-profile-data", profile["data"])
         return image

@@ -121,7 +121,7 @@ async def test_a_header_of_too_many_pixels_is_refused_before_decoding(renderer):
         await renderer.inspect(with_size(heic("picture"), 20_000, 20_000))
 
 
-@pytest.mark.parametrize("size", [(16, 16), (2000, 2000)])
+@pytest.mark.parametrize("size", [(16, 16), (2000, 2000), (0, 0), (0, 160)])
 async def test_a_header_of_another_size_than_the_content_has_is_refused(renderer, size):
     with pytest.raises(NotAnImage, match=DAMAGED):
         await renderer.inspect(with_size(heic("picture"), *size))
