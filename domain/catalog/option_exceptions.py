@@ -26,7 +26,6 @@ from models.references import EXCEPTION
 from models.rows import replace_rows, update_row
 
 EXCEPTION_FIELDS: Mapping[str, InputField] = {"type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid")}
-FORBIDDEN, ALLOWED = "F", "A"
 
 _INSERT = """
 WITH inserted AS (

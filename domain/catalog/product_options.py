@@ -1,4 +1,4 @@
-"""Load the options and variants of products, and compute the hash of a combination of choices."""
+"""Load the options of products with their variants, combinations and exceptions; the hash of a combination of choices."""
 
 from __future__ import annotations
 
@@ -50,6 +50,34 @@ OptionsByReference: TypeAlias = dict[Reference, LoadedOption]
 """Options by id and by UUID."""
 VariantPairs: TypeAlias = tuple[tuple[int, int], ...]
 """Option and variant ids, in ascending order of the options' ids."""
+VariantSet: TypeAlias = frozenset[tuple[int, int]]
+"""Option and variant ids, in no order."""
+FORBIDDEN = "F"
+"""The type of the exceptions that exclude choices; those of the other type are all that may be chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionCombination:
+    """A combination of option variants: cents added to the price, sellable stock, its own freight per unit (None: the product's)."""
+
+    id: int
+    variants: VariantSet
+    sku: str
+    price_cents: int
+    stock: int
+    freight_cents: int | None = None
+    public_id: UUID | None = None
+
+
+@dataclass(slots=True)
+class SelectableOptions:
+    """The options, combinations, in their order, and exceptions of a product."""
+
+    options: OptionsByReference = field(default_factory=dict)
+    combinations: list[OptionCombination] = field(default_factory=list)
+    forbidden: list[VariantSet] = field(default_factory=list)
+    allowed: list[VariantSet] = field(default_factory=list)
+
 
 _OF_PRODUCTS = """
 SELECT po.product_id, o.id, o.public_id, o.name, o.type, o.required, o.inventory, o.status, o.position,
@@ -69,6 +97,14 @@ WHERE o.tenant_id = $1 AND (o.id = ANY($2::bigint[]) OR o.public_id = ANY($3::uu
     AND o.product_id IS NULL AND (o.vendor_id IS NULL OR o.vendor_id = $4)
 ORDER BY o.position, o.id, v.position, v.id
 """
+_COMBINATIONS = """
+SELECT product_id, NULL AS type, id, public_id, hash, sku, price_cents, stock, shipping_freight_cents, position FROM combinations
+WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND deleted_at IS NULL
+UNION ALL
+SELECT product_id, type, id, NULL, hash, '', 0, 0, NULL, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
+ORDER BY position, id
+"""
+
 _PRODUCT = """
 SELECT id, public_id, vendor_id FROM products WHERE tenant_id = $1 AND {key} = $2 AND deleted_at IS NULL
 """
@@ -122,6 +158,34 @@ async def load_product_options(scope: Scope, products: Iterable[int]) -> dict[in
     for row in await fetch(_OF_PRODUCTS, scope.store.id, list(options)):
         _add(options[row["product_id"]], row)
     return options
+
+
+async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict[int, SelectableOptions]:
+    """Load the selectable options of products, in two statements."""
+    ids = list(products)
+    if not ids:
+        return {}
+    selectable = {
+        product: SelectableOptions(options) for product, options in (await load_product_options(scope, ids)).items()
+    }
+    for record in await fetch(_COMBINATIONS, scope.store.id, ids):
+        product, variants = (selectable[record["product_id"]], frozenset(parse_combination_hash(record["hash"])))
+        if record["type"] is None:
+            product.combinations.append(
+                OptionCombination(
+                    record["id"],
+                    variants,
+                    record["sku"],
+                    record["price_cents"],
+                    record["stock"],
+                    record["shipping_freight_cents"],
+                    record["public_id"],
+                )
+            )
+        else:
+            conditions = frozenset(pair for pair in variants if pair[1] != ANY_VARIANT)
+            (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(conditions)
+    return selectable
 
 
 async def load_shared_options(

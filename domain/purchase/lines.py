@@ -11,16 +11,10 @@ import orjson
 
 from domain.catalog import stock
 from domain.catalog.listing import IN_ADVANCE, OPEN, RELEASED, of_row
+from domain.catalog.product_options import SelectableOptions, load_selectable_options
 from domain.promotions.promotion_cache import PromotionCache
 from domain.purchase.draft import DraftLine
-from domain.purchase.option_selection import (
-    OptionSelection,
-    SelectableOptions,
-    default_options,
-    load_selectable_options,
-    select_options,
-    selection_key,
-)
+from domain.purchase.option_selection import OptionSelection, default_options, select_options, selection_key
 from domain.purchase.terms_version import VERSION_SQL
 from domain.purchase.totals import PERCENTAGE, CommissionRate, TotalsLine
 from kernel.ids import Reference, parse_reference

@@ -1,47 +1,36 @@
-"""Select options of a product: find the combination, calculate the price modifiers, apply exceptions. Pure except for one load."""
+"""Select options of a product: find the combination, calculate the price modifiers, apply exceptions; pure."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from domain.catalog.option_exceptions import FORBIDDEN
 from domain.catalog.product_options import (
     ACTIVE,
-    ANY_VARIANT,
     MAX_CHOICES,
     NO_VARIANT,
     TYPES_WITH_VARIANTS,
     LoadedOption,
     LoadedOptionVariant,
+    OptionCombination,
     OptionsByReference,
-    load_product_options,
+    SelectableOptions,
+    VariantSet,
     modifier_cents,
-    parse_combination_hash,
     reference_text,
 )
 from domain.catalog.stock import OUT_OF_STOCK
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import ShownId, parse_reference
 from kernel.money import format_cents
-from kernel.scope import Scope
 from kernel.text import has_forbidden_characters, nfc, repr_value
-from models.connection.database import fetch
 from models.references import NOT_FOUND
 
 MAX_TEXT = 2_000
-
-_COMBINATIONS = """
-SELECT product_id, NULL AS type, id, public_id, hash, sku, price_cents, stock, shipping_freight_cents, position FROM combinations
-WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND deleted_at IS NULL
-UNION ALL
-SELECT product_id, type, id, NULL, hash, '', 0, 0, NULL, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
-ORDER BY position, id
-"""
 
 FILE = "F"
 
@@ -56,33 +45,6 @@ class SelectedFile(str):
         file = super().__new__(cls, name)
         file.facts = facts
         return file
-
-
-VariantPairs = frozenset[tuple[int, int]]
-"""Pairs of option and variant."""
-
-
-@dataclass(frozen=True, slots=True)
-class OptionCombination:
-    """A combination of option variants: cents added to the price, sellable stock, its own freight per unit (None: the product's)."""
-
-    id: int
-    variants: VariantPairs
-    sku: str
-    price_cents: int
-    stock: int
-    freight_cents: int | None = None
-    public_id: UUID | None = None
-
-
-@dataclass(slots=True)
-class SelectableOptions:
-    """The options, combinations, in their order, and exceptions of a product."""
-
-    options: OptionsByReference = field(default_factory=dict)
-    combinations: list[OptionCombination] = field(default_factory=list)
-    forbidden: list[VariantPairs] = field(default_factory=list)
-    allowed: list[VariantPairs] = field(default_factory=list)
 
 
 class OptionedProduct(Protocol):
@@ -157,34 +119,6 @@ def files_of(options: Iterable[Sequence[Mapping[str, Any]]]) -> list[str]:
 def selection_key(selection: OptionSelection | None) -> str:
     """Return a key that identifies a selection; empty for none."""
     return options_key(selection.options) if selection is not None else ""
-
-
-async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict[int, SelectableOptions]:
-    """Load the selectable options of products, in two statements."""
-    ids = list(products)
-    if not ids:
-        return {}
-    selectable = {
-        product: SelectableOptions(options) for product, options in (await load_product_options(scope, ids)).items()
-    }
-    for record in await fetch(_COMBINATIONS, scope.store.id, ids):
-        product, variants = (selectable[record["product_id"]], frozenset(parse_combination_hash(record["hash"])))
-        if record["type"] is None:
-            product.combinations.append(
-                OptionCombination(
-                    record["id"],
-                    variants,
-                    record["sku"],
-                    record["price_cents"],
-                    record["stock"],
-                    record["shipping_freight_cents"],
-                    record["public_id"],
-                )
-            )
-        else:
-            conditions = frozenset(pair for pair in variants if pair[1] != ANY_VARIANT)
-            (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(conditions)
-    return selectable
 
 
 def select_options(
@@ -330,7 +264,7 @@ def _invalid(message: str, code: str) -> ValidationFailed:
     return ValidationFailed(message, field="options", code=code)
 
 
-def _reject_exceptions(product: OptionedProduct, selectable: SelectableOptions, pairs: VariantPairs) -> None:
+def _reject_exceptions(product: OptionedProduct, selectable: SelectableOptions, pairs: VariantSet) -> None:
     chosen = {option for option, _ in pairs}
     options = {option.id for option in selectable.options.values()}
     state = pairs | {(option, NO_VARIANT) for option in options - chosen}

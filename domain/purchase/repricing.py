@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from domain.catalog.product_options import OptionCombination
 from domain.destinations.matching import destination_address
 from domain.ledger.old_lines import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
 from domain.orders.locked import LockedOrder
@@ -20,7 +21,7 @@ from domain.promotions.rewards import delete_uses, load_order_promotions
 from domain.purchase.chosen_methods import with_carrier_price, with_quoted_price
 from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
 from domain.purchase.lines import Offer, PricedLine
-from domain.purchase.option_selection import OptionCombination, OptionSelection
+from domain.purchase.option_selection import OptionSelection
 from domain.purchase.order_rows import tax_rows
 from domain.purchase.pricing import PricingResult, price_purchase
 from domain.purchase.references import ChosenShippingMethod, OrderReferences, load_references

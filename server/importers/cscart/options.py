@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from domain.catalog.combinations import COMBINATION_FIELDS
-from domain.catalog.option_exceptions import EXCEPTION_FIELDS, FORBIDDEN
+from domain.catalog.option_exceptions import EXCEPTION_FIELDS
 from domain.catalog.options import OPTION_FIELDS
 from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
-from domain.catalog.product_options import NO_VARIANT, TYPES_WITH_VARIANTS, WILDCARDS, combination_hash
+from domain.catalog.product_options import FORBIDDEN, NO_VARIANT, TYPES_WITH_VARIANTS, WILDCARDS, combination_hash
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
 from kernel.received_files import MAX_BYTES
 from models.connection.database import fetchval
