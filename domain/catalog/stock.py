@@ -13,6 +13,9 @@ available, and changes the figures relatively. CHECK constraints (`0 <= reserved
 Rows are locked FOR NO KEY UPDATE, because foreign keys of order lines take FOR KEY SHARE locks in no particular order, which only
 FOR UPDATE would conflict with. `domain.orders.locked` documents the order in which changes of orders lock rows.
 
+Units come from warehouses where the stock is divided among them, and return to the same ones (`order_allocations`): the functions know the
+order, so that none of it takes a statement of its own.
+
 Combinations have their own stock, handled the same way; a line with a combination doesn't change its product's stock. Untracked products
 (`tracking` `D`) never get here: their lines are marked as untracked when the order is placed. So are lines beyond the stock of a product
 that is sold in advance.
@@ -73,9 +76,10 @@ class StockOwner(StrEnum):
     COMBINATION = "combination"
 
 
-# Functions (models/migrations/sql/0014_stock_functions) that lock the rows in id order, then change those with enough stock.
-_ADJUST = "SELECT * FROM vitrine_adjust_product_stock($1, $2, $3, $4)"
-_ADJUST_COMBINATIONS = "SELECT * FROM vitrine_adjust_combination_stock($1, $2, $3, $4)"
+# Functions (models/migrations/sql: 0014_stock_functions, 0085_warehouse_dispatch) that lock the rows in id order, then change those with
+# enough stock.
+_ADJUST = "SELECT * FROM vitrine_adjust_product_stock($1, $2, $3, $4, $5)"
+_ADJUST_COMBINATIONS = "SELECT * FROM vitrine_adjust_combination_stock($1, $2, $3, $4, $5)"
 _LOCK_PRODUCTS = "SELECT id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 _LOCK_COMBINATIONS = (
     "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
@@ -117,7 +121,7 @@ WITH units AS MATERIALIZED (
     SELECT c.* FROM (
         SELECT array_agg(product_id) AS ids, array_agg(units * $3::bigint) AS on_hand, array_agg(units * $4::bigint) AS reserved
         FROM units WHERE combination_id IS NULL
-    ) AS u CROSS JOIN LATERAL vitrine_adjust_product_stock($1, u.ids, u.on_hand, u.reserved) AS c
+    ) AS u CROSS JOIN LATERAL vitrine_adjust_product_stock($1, u.ids, u.on_hand, u.reserved, $2) AS c
 )
 SELECT u.product_id, u.combination_id, u.units, c.id, c.name, c.vendor_id, c.stock_before, c.stock_after
 FROM units u LEFT JOIN changed c ON u.combination_id IS NULL AND c.id = u.product_id
@@ -147,11 +151,13 @@ async def adjust_stock(
     changes: Mapping[int, StockChange],
     owner: StockOwner = StockOwner.PRODUCT,
     current: Mapping[int, int] = _NOTHING,
+    *,
+    order_id: int | None = None,
 ) -> None:
     """Change the stock of products (or of combinations), all or none, as part of the current transaction.
 
-    Callers that change both change products first. `current` are the units that the changed order has already. Raises RuleViolation
-    `out_of_stock`, naming the products without enough stock.
+    Callers that change both change products first. `current` are the units that the changed order has already; `order_id` is the order
+    that warehouses dispatch. Raises RuleViolation `out_of_stock`, naming the products without enough stock.
     """
     nonzero = [(product, change) for product, change in changes.items() if change != StockChange()]
     if not nonzero:
@@ -162,6 +168,7 @@ async def adjust_stock(
         [product for product, _ in nonzero],
         [change.on_hand for _, change in nonzero],
         [change.reserved for _, change in nonzero],
+        order_id,
     )
     await check_changes(scope, dict(nonzero), changed, owner, current)
 
@@ -252,7 +259,7 @@ async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_st
         else:
             combinations[row["combination_id"]] = change
     await check_changes(scope, products, [row for row in rows if row["id"] is not None])
-    await adjust_stock(scope, combinations, StockOwner.COMBINATION)
+    await adjust_stock(scope, combinations, StockOwner.COMBINATION, order_id=order_id)
 
 
 _TAKE_CHANGES = """

@@ -277,6 +277,15 @@ NEXT_STATUSES = f"CASE t.type WHEN 'O' THEN {allowed_sql('t.letter', _CUSTOM_STA
 """The statuses to which an order in a status may change (`domain.orders.transitions`)."""
 
 # No vendor sees the taxes of a multi-vendor order: they are totals over all lines.
+ORDER_ALLOCATIONS = Entity(
+    label="allocation of an order",
+    table="order_allocations",
+    visible=VisibleRows(
+        admin=_ADMIN,
+        app="read_orders",
+        vendor="EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id AND p.vendor_id = {company})",
+    ),
+)
 ORDER_TAXES = Entity(
     table="order_taxes",
     visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor=ORDER_OF_VENDOR, customer=""),

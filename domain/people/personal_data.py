@@ -182,7 +182,10 @@ PLACES: tuple[Place, ...] = (
         {"options": _WITHOUT_TEXTS, "extra": _WITHOUT_NOTES},
         internal=("commission_cents", "commission", "commission_type"),
     ),
-    *(Place(table, _OF_ORDER, _NOTHING) for table in ("order_taxes", "charges", "promotion_uses", "issued_coupons")),
+    *(
+        Place(table, _OF_ORDER, _NOTHING)
+        for table in ("order_taxes", "order_allocations", "charges", "promotion_uses", "issued_coupons")
+    ),
     Place(
         "payments",
         _OF_ORDER,

@@ -444,7 +444,7 @@ async def _adjust_stock(
     per_unit = stock.CHANGE_PER_UNIT[stock.UNRESERVED, STOCK_STATES[locked.status]]
     changed = {number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()}
     changes = {number: per_unit.times(units) for number, units in changed.items()}
-    await stock.adjust_stock(scope, changes, owner, current=before)
+    await stock.adjust_stock(scope, changes, owner, before, order_id=locked.id)
 
 
 def _with_points(locked: LockedOrder, columns: Mapping[str, Any]) -> LockedOrder:

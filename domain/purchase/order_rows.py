@@ -93,7 +93,7 @@ WITH inserted AS (
             + (SELECT count(*) FROM notifications) + (SELECT count(*) FROM notified)
             + (SELECT count(*) FROM vendors_locked) AS rows
     ) AS written CROSS JOIN LATERAL vitrine_adjust_product_stock(
-        $1, CASE WHEN written.rows >= 0 THEN $17::bigint[] END, $18, $19) AS changed
+        $1, CASE WHEN written.rows >= 0 THEN $17::bigint[] END, $18, $19, (SELECT id FROM inserted)) AS changed
 ), history AS (
     INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, to_status, actor_kind, user_id, app_id)
     SELECT $1, $7, inserted.id, $8, CASE WHEN NOT $21::boolean OR (

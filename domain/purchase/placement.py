@@ -195,8 +195,8 @@ async def _insert(
             await issue_coupons(scope, order_id, reward.coupons)
             await settle_coupons(scope, order_id)
         if stock_last:
-            await stock.adjust_stock(scope, units)
-        await stock.adjust_stock(scope, combinations, stock.StockOwner.COMBINATION)
+            await stock.adjust_stock(scope, units, order_id=order_id)
+        await stock.adjust_stock(scope, combinations, stock.StockOwner.COMBINATION, order_id=order_id)
         if is_sold:
             await write_order_entries(scope, order_id)
     return order_id

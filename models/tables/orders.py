@@ -87,6 +87,16 @@ class OrderLine(StoreModel, table="order_lines"):
     commission_type = fields.TextField(null=True)
 
 
+class OrderAllocation(StoreModel, table="order_allocations"):
+    """The units of an order that a warehouse gave, as long as the order has them; written by the functions that change stock."""
+
+    order = fields.ForeignKeyField("models.Order", related_name="allocations")
+    product = fields.ForeignKeyField("models.Product", related_name="order_allocations")
+    combination = fields.ForeignKeyField("models.Combination", null=True, related_name="order_allocations")
+    warehouse = fields.ForeignKeyField("models.Warehouse", related_name="order_allocations")
+    quantity = fields.BigIntField()
+
+
 class OrderAddress(StoreModel, table="order_addresses"):
     """A billing (`B`) or shipping (`S`) address of an order."""
 

@@ -7,6 +7,7 @@ import strawberry
 from auth.access import Access
 from domain.orders.read import (
     NEXT_STATUSES,
+    ORDER_ALLOCATIONS,
     ORDER_INVOICE,
     ORDER_LANGUAGE,
     ORDERS,
@@ -29,14 +30,17 @@ from schema.fields import (
     legacy_number,
     object_type,
     output_field,
+    referenced,
     relation,
     unix_seconds,
 )
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
+from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
 from schema.types.marketplace import VendorObject
+from schema.types.options import CombinationObject
 from schema.types.order_records import (
     BACK_OFFICE,
     STAFF_AND_VENDORS,
@@ -50,6 +54,7 @@ from schema.types.people import UserObject
 from schema.types.pricing import OrderTaxObject
 from schema.types.rewards import IssuedCouponObject
 from schema.types.tracking import CarrierQuoteObject
+from schema.types.warehouses import WarehouseObject
 
 READ_SALES = Access(
     privileges=("view_orders",), app_scope="read_orders", vendor=True, note="A vendor sees its own shares."
@@ -90,6 +95,20 @@ class FiscalDataObject:
     base64_xml: str | None = column(fiscal_sql("base64_xml"), "The invoice XML in base64.")
 
 
+@entity_type(ORDER_ALLOCATIONS, "OrderAllocation")
+class OrderAllocationObject:
+    """Units of an order that come from one warehouse."""
+
+    warehouse_id: ID = computed(referenced("warehouses", "warehouse_id"), "The warehouse.")
+    warehouse_name: str = computed(referenced("warehouses", "warehouse_id", "name"), "The name of the warehouse.")
+    warehouse: WarehouseObject | None = relation(ToOne("warehouse_id"), "The warehouse.")
+    product_id: ID = computed(referenced("products", "product_id"), "The product.")
+    product: ProductObject | None = relation(ToOne("product_id"), "The product.")
+    combination_id: ID | None = column(referenced("combinations", "combination_id"), "The combination of its options.")
+    combination: CombinationObject | None = relation(ToOne("combination_id"), "The combination of its options.")
+    quantity: BigInt = column(description="The units, in all lines of the product or combination.")
+
+
 @entity_type(ORDERS, "Order")
 class OrderObject(OrderRecordObject):
     """An order. Amounts in cents of its currency."""
@@ -99,6 +118,11 @@ class OrderObject(OrderRecordObject):
         ToMany("t.order_id", "t.id"),
         "The coupons that the order gives its customer, mailed once it is paid.",
         guard=_OWN_REWARDS,
+    )
+    allocations: list[OrderAllocationObject] | None = relation(
+        ToMany("t.order_id", "t.id"),
+        "The warehouses that its units come from, of products whose stock is divided among warehouses.",
+        guard=STAFF_AND_VENDORS,
     )
     shipping_quote: CarrierQuoteObject = embedded(
         "What a carrier quoted for the order; empty for the price of a table."

@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from domain.catalog.combinations import create_combination, update_combination
 from domain.catalog.options import create_option
 from domain.catalog.products import bulk_upsert_products, update_product
 from domain.catalog.warehouse_stock import set_warehouse_stock
+from domain.orders.lifecycle import change_status
+from domain.purchase.edit import update_order
 from domain.warehouses.write import WAREHOUSE_RECORDS
 from kernel.errors import NotFound, ValidationFailed
+from kernel.geography import STATES, state_code, state_of_cep
+from kernel.scope import active_scope
+from models.connection.database import count_statements
 from tests.harness.domain_store import codes, unknown
 
 
@@ -221,3 +227,140 @@ async def test_writers_at_the_same_time_keep_the_sum(kit: Any) -> None:
     for product in products:
         divided = await quantities(kit, product)
         assert await stock_of(kit, product) == sum(divided[number] for number in divided if number in active), product
+
+
+async def allocations(kit: Any, order: int) -> dict[tuple[int, int | None, int], int]:
+    rows = await kit.rows(
+        "SELECT product_id, combination_id, warehouse_id, quantity FROM order_allocations WHERE tenant_id = $1 AND order_id = $2",
+        order,
+    )
+    return {(row["product_id"], row["combination_id"], row["warehouse_id"]): row["quantity"] for row in rows}
+
+
+def to(state: str, zipcode: str = "") -> dict[str, Any]:
+    return {"addresses": {"S": {"state": state, "zipcode": zipcode, "country": "BR"}}}
+
+
+async def test_an_order_takes_its_units_from_the_warehouse_that_dispatches_it_then_from_the_others(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    south = await warehouse(kit, "Sul", priority=3, areas=[{"area_name": "Sul", "states": ["RS"]}])
+    product = await kit.product()
+    await put(kit, product, {first: 4, second: 3, south: 3})
+    for address in (to("RS"), to("Rio Grande do Sul"), to("", "90010-000")):
+        order = await kit.order((product, 1), **address)
+        assert await allocations(kit, order.id) == {(product, None, south): 1}, address
+    await put(kit, product, {south: 1})
+    order = await kit.order((product, 6), **to("SP"))
+    assert await allocations(kit, order.id) == {(product, None, first): 4, (product, None, second): 2}
+    order = await kit.order((product, 2))
+    assert await allocations(kit, order.id) == {(product, None, second): 1, (product, None, south): 1}
+    assert (await stock_of(kit, product), await quantities(kit, product)) == (0, {first: 0, second: 0, south: 0})
+
+
+async def test_a_cancelled_order_gives_its_units_back_to_the_same_warehouses(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    product = await kit.product()
+    await put(kit, product, {first: 2, second: 3})
+    order = await kit.order((product, 4))
+    assert await quantities(kit, product) == {first: 0, second: 1}
+    await put(kit, product, {first: 7})
+    await change_status(kit.scope, order.id, "P")
+    assert await quantities(kit, product) == {first: 7, second: 1}, "paying moves nothing"
+    await change_status(kit.scope, order.id, "I")
+    assert (await quantities(kit, product), await allocations(kit, order.id)) == ({first: 9, second: 3}, {})
+    assert await stock_of(kit, product) == 12
+
+
+async def test_an_order_that_is_edited_or_opened_again_takes_and_returns_the_difference(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    product, combination = await combined(kit)
+    await put(kit, product, {first: 2, second: 3}, combination=combination)
+    options = await kit.value(
+        "SELECT jsonb_object_agg(option_id::text, variant_id::text) FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2",
+        combination,
+    )
+    line = {"product": product, "options": orjson.loads(options)}
+    order = await kit.order({**line, "quantity": 1})
+    assert await quantities(kit, product, combination) == {first: 1, second: 3}
+    await update_order(kit.scope, order.id, {"lines": [{**line, "quantity": 4}]})
+    assert await quantities(kit, product, combination) == {first: 0, second: 1}
+    await update_order(kit.scope, order.id, {"lines": [{**line, "quantity": 3}]})
+    assert await quantities(kit, product, combination) == {first: 0, second: 2}, "the last one taken from is the first"
+    assert await allocations(kit, order.id) == {(product, combination, first): 2, (product, combination, second): 1}
+    for status, expected in (("I", {first: 2, second: 3}), ("O", {first: 0, second: 2})):
+        await change_status(kit.as_admin(family="legacy"), order.id, status, force=True)
+        assert await quantities(kit, product, combination) == expected, status
+    assert await stock_of(kit, combination, "combinations") == 2
+
+
+async def test_units_of_a_warehouse_that_is_gone_return_to_the_first_one(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    third = await warehouse(kit, "Sul")
+    product = await kit.product()
+    await put(kit, product, {first: 2, second: 3, third: 1})
+    order = await kit.order((product, 4))
+    await WAREHOUSE_RECORDS.delete(kit.scope, first)
+    await change_status(kit.scope, order.id, "I")
+    assert await quantities(kit, product) == {second: 5, third: 1}
+    assert (await stock_of(kit, product), await allocations(kit, order.id)) == (6, {})
+
+
+async def test_a_customer_of_a_vendor_is_served_by_its_warehouse_first(kit: Any) -> None:
+    vendor = await kit.vendor()
+    store, own = await warehouse(kit, "Loja", priority=9), await warehouse(kit, "Ateliê", vendor=vendor)
+    product, other = await kit.product(vendor=vendor), await kit.product()
+    await put(kit, product, {store: 4, own: 3})
+    await put(kit, other, {store: 4})
+    order = await kit.order((product, 2), (other, 1))
+    assert await allocations(kit, order.id) == {(product, None, own): 2, (other, None, store): 1}
+
+
+async def test_as_many_statements_place_an_order_with_warehouses_as_without(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    counts = []
+    await kit.order((await kit.product(), 1))
+    for quantity in (None, 1):
+        product = await kit.product(stock=9)
+        if quantity is not None:
+            await put(kit, product, {first: quantity, second: 20})
+        with active_scope(kit.scope), count_statements() as counted:
+            await kit.order((product, 3))
+        counts.append(counted.count)
+    assert counts[0] == counts[1]
+
+
+async def test_concurrent_orders_do_not_oversell_two_warehouses(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    product, other = await kit.product(), await kit.product()
+    for each in (product, other):
+        await put(kit, each, {first: 3, second: 4})
+    await kit.delivery()
+    lines = ((product, 1), (other, 1))
+    results = await asyncio.gather(
+        *(kit.order(*lines[:: -1 if turn % 2 else 1]) for turn in range(20)), return_exceptions=True
+    )
+    refusals = [result for result in results if isinstance(result, BaseException)]
+    assert len(refusals) == 13
+    assert {getattr(error, "reason", repr(error)) for error in refusals} == {"out_of_stock"}
+    placed = [result for result in results if not isinstance(result, BaseException)]
+    cancelled = await asyncio.gather(*(change_status(kit.scope, order.id, "I") for order in placed[:4]))
+    assert len(cancelled) == 4
+    for each in (product, other):
+        left = [await allocations(kit, order.id) for order in placed]
+        taken = {number: sum(one.get((each, None, number), 0) for one in left) for number in (first, second)}
+        assert sum(taken.values()) == 3, each
+        assert await quantities(kit, each) == {first: 3 - taken[first], second: 4 - taken[second]}, each
+        assert await stock_of(kit, each) == 4, each
+
+
+async def test_the_database_reads_states_as_the_program_does(kit: Any) -> None:
+    cases = [(text, cep) for text in (*STATES, "São  Paulo", "rio de janeiro ", "x", "") for cep in ("01310100",)]
+    cases += [("", f"{number:05d}000") for number in range(0, 100_000, 100)]
+    rows = await kit.rows(
+        "SELECT vitrine_state_code(s, c) AS code FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS u (s, c, n)"
+        " WHERE $1 > 0 ORDER BY n",
+        [text for text, _ in cases],
+        [cep for _, cep in cases],
+    )
+    for (text, cep), row in zip(cases, rows, strict=True):
+        assert row["code"] == (state_code(text) or state_of_cep(cep)), (text, cep)

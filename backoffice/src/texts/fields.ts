@@ -1,6 +1,6 @@
 // Portuguese names of fields, by the names of the schema. A field without one shows the words of its name.
 const names = `
-action:Ação|address:Endereço|address_type:Tipo de endereço|addresses:Endereços|allocation_type:Forma de alocação|alt:Texto alternativo
+action:Ação|address:Endereço|address_type:Tipo de endereço|addresses:Endereços|allocation_type:Forma de alocação|allocations:Depósitos|alt:Texto alternativo
 amount_cents:Valor|areas:Áreas|area_name:Nome da área|at:Quando|actor_kind:Autor|attachments:Anexos|attempts:Tentativas|attempt_list:Tentativas
 available_at:Disponível em|available_before:Disponível antes de|available_cents:Disponível|available_quantity:Quantidade disponível
 average_rating:Nota média|balance:Saldo|balance_cents:Saldo|base_cents:Preço base|below_category_id:Na categoria ou abaixo

@@ -90,6 +90,7 @@ class Arena:
     spare: list[str] = field(default_factory=list)
     choices: dict[str, str] = field(default_factory=dict)
     combination: str = ""
+    warehouses: list[str] = field(default_factory=list)
     customer: str = ""
     vendor: str = ""
     payment: str = ""
@@ -146,6 +147,11 @@ class Arena:
         ]
         return rows[:: -1 if number % 2 else 1]
 
+    def divided(self, first: int, **values: str) -> list[dict[str, Any]]:
+        """Return the stock by warehouse, of which the first has that many units."""
+        places = zip(self.warehouses, (first, STOCK - first), strict=True)
+        return [{"warehouse_id": warehouse, "quantity": quantity, **values} for warehouse, quantity in places]
+
     async def mutate(self, caller: str, name: str, selection: str = "", /, **arguments: Any) -> Any:
         return await self.client.mutate(caller, document(name, tuple(arguments), selection), arguments)
 
@@ -170,6 +176,11 @@ async def create_arena(client: Client, size: int) -> Arena:
     arena.choices = {option: variant}
     choice = [{"option_id": option, "variant_id": variant}]
     arena.combination = await arena.create("combination", product_id=arena.products[2], choices=choice, stock=STOCK)
+    arena.warehouses = [await arena.create("warehouse", name=f"{mark} {n}", vendor_id=arena.vendor) for n in range(2)]
+    divided = arena.divided(3)
+    await arena.mutate(STAFF, "product_warehouse_stock_set", id=arena.products[0], stock=divided)
+    divided = arena.divided(3, combination_id=arena.combination)
+    await arena.mutate(STAFF, "product_warehouse_stock_set", id=arena.products[2], stock=divided)
     arena.customer = await arena.create(
         "user", email=f"cliente-{mark}@example.com", firstname="Ana", role="customer", points=POINTS
     )

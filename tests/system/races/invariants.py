@@ -51,6 +51,25 @@ _WRONG = {
     "a payment that is refunded by more than was paid": """
         SELECT p.id FROM payments p WHERE p.tenant_id = $1 AND p.gateway <> '' AND p.refunded_cents > coalesce(p.paid_cents, 0)
     """,
+    "a product or combination whose stock differs from its warehouses": """
+        SELECT coalesce('combination ' || c.id, 'product ' || p.id)
+        FROM (
+            SELECT s.product_id, s.combination_id, sum(CASE WHEN w.status = 'A' THEN s.quantity ELSE 0 END) AS quantity
+            FROM warehouse_stock s JOIN warehouses w ON w.tenant_id = s.tenant_id AND w.id = s.warehouse_id
+            WHERE s.tenant_id = $1 GROUP BY s.product_id, s.combination_id HAVING bool_or(w.status = 'A')
+        ) s JOIN products p ON p.tenant_id = $1 AND p.id = s.product_id
+        LEFT JOIN combinations c ON c.tenant_id = $1 AND c.id = s.combination_id
+        WHERE s.quantity <> coalesce(c.stock, p.stock)
+    """,
+    "an order whose warehouses gave more or less than it has": """
+        SELECT o.id FROM orders o JOIN order_lines l ON l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.tracked
+        WHERE o.tenant_id = $1 AND EXISTS (SELECT FROM warehouse_stock s WHERE s.tenant_id = l.tenant_id AND s.product_id = l.product_id
+            AND s.combination_id IS NOT DISTINCT FROM l.combination_id)
+        GROUP BY o.id, o.stock_state, l.product_id, l.combination_id
+        HAVING CASE o.stock_state WHEN 'N' THEN 0 ELSE sum(l.quantity) END <> coalesce((SELECT sum(a.quantity) FROM order_allocations a
+            WHERE a.tenant_id = $1 AND a.order_id = o.id AND a.product_id = l.product_id
+                AND a.combination_id IS NOT DISTINCT FROM l.combination_id), 0)
+    """,
     "a cart that is ordered without an order, or open with one": """
         SELECT c.id FROM carts c WHERE c.tenant_id = $1 AND (c.status = 'ordered') <> (c.order_id IS NOT NULL)
     """,

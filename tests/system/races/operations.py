@@ -155,6 +155,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "set stock": _staff("product_update", lambda a, n: {"id": a.products[n % 3], "input": {"stock": STOCK}}, ON_HAND),
     "import": _staff("product_bulk_upsert", lambda a, n: {"rows": a.stocked_rows(n), "error_policy": "REJECT_ALL"}, ON_HAND),
     "set a combination's stock": _staff("combination_update", lambda a, n: {"id": a.combination, "input": {"stock": STOCK}}),
+    "set stock by warehouse": _staff(
+        "product_warehouse_stock_set", lambda a, n: {"id": a.products[0], "stock": a.divided(n % 7)}, ON_HAND
+    ),
+    "switch a warehouse off and on": _staff(
+        "warehouse_update", lambda a, n: {"id": a.warehouses[0], "input": {"status": "DA"[n % 2]}}, ON_HAND
+    ),
     "delete a product": _staff("product_delete", lambda a, n: {"id": [*a.spare, a.products[1]][n % (a.size + 1)]}),
     "delete products": _staff("product_bulk_delete", lambda a, n: {"ids": _unwanted(a, n)}),
     # Promotions
@@ -175,7 +181,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }  # fmt: skip
 
 RACED_MUTATIONS = re.compile(
-    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_(record|create|cancel|refund|report)|user_update|payout_|ledger_"
+    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk|warehouse)|warehouse_update|payment_(record|create|cancel|refund|report)|user_update|payout_|ledger_"
 )
 NOT_RACED: Mapping[str, str] = {
     "cart_file_upload": "takes a file of a multipart request; limits under the cart's lock (tests/media/test_option_files.py)",
