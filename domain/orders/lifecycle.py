@@ -62,7 +62,7 @@ SELECT id FROM changed
 """
 
 _LOCK_STATUS = """
-SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'O' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
+SELECT id FROM statuses WHERE tenant_id = $1 AND type = $2 AND letter = $3 AND deleted_at IS NULL FOR KEY SHARE
 """
 
 
@@ -195,9 +195,9 @@ def after_transition(locked: LockedOrder, transition: Transition | None, trackin
     return replace(locked, status=transition.to_status, tracking_code=code)
 
 
-async def lock_custom_status(scope: Scope, status: str) -> None:
-    """Lock a custom status against deletion while it is assigned."""
-    if await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
+async def lock_custom_status(scope: Scope, status: str, type_: str = "O") -> None:
+    """Lock a custom status against deletion while it is assigned, of orders or of another `type_`."""
+    if await fetchrow(_LOCK_STATUS, scope.store.id, type_, status) is None:
         raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 

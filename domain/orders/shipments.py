@@ -8,7 +8,7 @@ from typing import Any
 
 from domain import event_types, events, record_events
 from domain.mails.order_mails import SHIPPED_STATUSES
-from domain.orders.lifecycle import apply_transition, mail_shipment
+from domain.orders.lifecycle import apply_transition, lock_custom_status, mail_shipment
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import (
     NewShipment,
@@ -61,9 +61,6 @@ def _input_fields(scope: Scope) -> Mapping[str, InputField]:
     return {**FIELDS, "status": InputField("status", code_in(statuses), code="status_invalid")}
 
 
-_LOCK_STATUS = """
-SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'S' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
-"""
 _FIND = (
     "SELECT id, order_id, status, tracking_number FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
 )
@@ -92,7 +89,8 @@ async def create_shipment(
     columns = read_fields(_input_fields(scope), values)
     async with transaction(scope):
         locked = await _lock_order(scope, order)
-        await _lock_custom_status(scope, columns.get("status"))
+        if columns.get("status") in scope.store.shipment_statuses:
+            await lock_custom_status(scope, columns["status"], "S")
         new_shipment = await _new_shipment(scope, locked, values, columns)
         shipment_id = await insert_shipment(scope, locked, new_shipment, lines)
         if shipment_id is None:
@@ -110,7 +108,8 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
     async with transaction(scope):
         current, locked = await lock_shipment(scope, shipment)
         shipment_id = int(current["id"])
-        await _lock_custom_status(scope, columns.get("status"))
+        if columns.get("status") in scope.store.shipment_statuses:
+            await lock_custom_status(scope, columns["status"], "S")
         columns |= await _references(scope, values)
         has_other_lines = lines is not None and await _replace_lines(scope, locked, shipment_id, lines)
         changed = await update_row(
@@ -170,11 +169,6 @@ async def _references(scope: Scope, values: InputValues) -> dict[str, Any]:
     if "user" in values:
         columns["user_id"] = await resolve_optional(scope, USER, values["user"], field="user")
     return columns
-
-
-async def _lock_custom_status(scope: Scope, status: str | None) -> None:
-    if status in scope.store.shipment_statuses and await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
-        raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 
 async def _update_order(
