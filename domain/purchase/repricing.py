@@ -105,15 +105,20 @@ def _agreed_selection(options: list[dict[str, Any]], combination_id: int | None)
     return OptionSelection(price_cents=0, combination=combination, options=options, extra={})
 
 
-async def updated_addresses(scope: Scope, locked: LockedOrder, changes: InputValues) -> dict[str, dict[str, Any]]:
-    """Return the addresses after the changes, by kind."""
+async def _updated_addresses(
+    scope: Scope, locked: LockedOrder, changes: InputValues
+) -> tuple[dict[str, dict[str, Any]], bool]:
+    """Return the addresses after the changes, by kind, and whether these may change the destination."""
     stored = await load_addresses(scope, locked)
     changed = parse_addresses(changes.get("addresses") or {})
-    return {
+    updated = {
         kind: {**stored.get(kind, {}), **changed.get(kind, {})}
         for kind in (BILLING, SHIPPING)
         if kind in stored or kind in changed
     }
+    return updated, any(
+        destination_address(stored.get(kind)) != destination_address(address) for kind, address in updated.items()
+    )
 
 
 async def load_addresses(scope: Scope, locked: LockedOrder) -> dict[str, dict[str, Any]]:
@@ -123,12 +128,7 @@ async def load_addresses(scope: Scope, locked: LockedOrder) -> dict[str, dict[st
 
 async def changes_destination(scope: Scope, locked: LockedOrder, changes: InputValues) -> bool:
     """Return whether an address change may change the destination."""
-    if not changes.get("addresses"):
-        return False
-    current, updated = await load_addresses(scope, locked), await updated_addresses(scope, locked, changes)
-    return any(
-        destination_address(current.get(kind)) != destination_address(updated.get(kind)) for kind in (BILLING, SHIPPING)
-    )
+    return bool(changes.get("addresses")) and (await _updated_addresses(scope, locked, changes))[1]
 
 
 async def release_replaced_promotions(scope: Scope, locked: LockedOrder, changes: InputValues) -> None:
@@ -193,8 +193,12 @@ async def _calculate(
     keeps_promotions = locked.has_promotions and explicit_discount is None
     if not keeps_promotions and explicit_discount is None:
         explicit_discount = locked.discount_cents - locked.points_cents
-    addresses = fill_missing_address(await updated_addresses(scope, locked, changes))
-    references = await _shipped_references(scope, locked, references, changes, lines, addresses.get(SHIPPING))
+    updated, has_other_destination = await _updated_addresses(scope, locked, changes)
+    addresses = fill_missing_address(updated)
+    if has_other_destination or {"shipping_method", "lines"} & changes.keys() or locked.shipping_quote is None:
+        references = await with_carrier_price(scope, references, lines, addresses.get(SHIPPING))
+    else:
+        references = _at_quoted_price(references, locked.shipping_quote)
     priced: PricingResult = await price_purchase(
         scope,
         Purchase(
@@ -218,22 +222,11 @@ def _with_interest(totals: OrderTotals, cents: int) -> OrderTotals:
     return replace(totals, surcharge_cents=totals.surcharge_cents + cents, total_cents=totals.total_cents + cents)
 
 
-async def _shipped_references(
-    scope: Scope,
-    locked: LockedOrder,
-    references: OrderReferences,
-    changes: InputValues,
-    lines: Sequence[PricedLine],
-    address: Mapping[str, str] | None,
-) -> OrderReferences:
-    """Return the references at the price that a carrier quoted: the order's, or another if it ships something else, or elsewhere."""
-    method = references.shipping_method
-    is_as_placed = not (
-        {"shipping_method", "lines"} & changes.keys() or await changes_destination(scope, locked, changes)
-    )
-    if method is not None and locked.shipping_quote is not None and is_as_placed:
-        return replace(references, shipping_method=with_quoted_price(method, orjson.loads(locked.shipping_quote)))
-    return await with_carrier_price(scope, references, lines, address)
+def _at_quoted_price(references: OrderReferences, quote: str) -> OrderReferences:
+    """Return the references with the shipping method at the price that an order keeps of a carrier's quote."""
+    if references.shipping_method is None:
+        return references
+    return replace(references, shipping_method=with_quoted_price(references.shipping_method, orjson.loads(quote)))
 
 
 def _quote_columns(method: ChosenShippingMethod | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from domain.purchase.draft import parse_lines
 from domain.purchase.edit import update_order
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
+from models.connection import database
 from tests.harness.domain_store import unknown
 
 
@@ -366,3 +367,10 @@ async def test_a_line_is_named_once(kit):
 async def test_a_new_order_has_no_lines_to_name(kit):
     with pytest.raises(ValidationFailed, match="product_id is required"):
         parse_lines([{"id": "00000000-0000-7000-8000-000000000000", "quantity": 1}])
+
+
+async def test_a_changed_address_is_priced_and_compared_by_few_reads(kit):
+    order = await kit.order((await kit.product(), 1), addresses={"S": {"state": "PE", "city": "Recife"}})
+    with database.count_statements() as counted:
+        await update_order(kit.as_admin(), order.id, {"addresses": {"S": {"state": "SP", "city": "Santos"}}})
+    assert counted.count <= 15, counted.statements
