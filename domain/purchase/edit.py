@@ -6,12 +6,9 @@ recalculating the amounts.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import orjson
 
 from domain import events
 from domain.catalog import stock
@@ -29,29 +26,20 @@ from domain.orders.transitions import EDITABLE, STOCK_STATES
 from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from domain.purchase import repricing
-from domain.purchase.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, check_addresses, parse_addresses, parse_lines
+from domain.purchase.draft import CONTACT_FIELDS, ORDER_FIELDS, check_addresses, parse_addresses
+from domain.purchase.edited_lines import edited_lines, replace_lines, stored_lines
 from domain.purchase.lines import (
-    Offer,
     PricedLine,
-    load_offers,
-    price_lines,
-    sell_in_advance,
     sole_vendor,
     stock_units,
-    with_default_options,
 )
-from domain.purchase.option_selection import SelectedFile, file_options, options_key, selection_input, selection_key
-from domain.purchase.order_rows import address_row, line_rows
-from domain.purchase.references import OrderReferences, load_references, reject_unavailable, reject_unsaleable
-from kernel.errors import RuleViolation, ValidationFailed
+from domain.purchase.order_rows import address_row
+from domain.purchase.references import OrderReferences, load_references, reject_unavailable
+from kernel.errors import RuleViolation
 from kernel.fields import InputValues, read_fields
-from kernel.ids import parse_uuid
 from kernel.scope import STAFF, ActorKind, Scope
-from kernel.text import repr_value
 from models import audit
-from models.connection.database import execute, fetch, fetchval, transaction
-from models.numbers import take_numbers
-from models.references import NOT_FOUND
+from models.connection.database import execute, fetchval, transaction
 from models.rows import json_text, update_row
 from models.tables.orders import OrderAddress
 
@@ -64,22 +52,6 @@ _METHODS = ("payment_method", "shipping_method")
 _VENDOR_FIELDS = ("lines", "status", "tracking_code", "carrier")
 _PRICING_FIELDS = frozenset({"discount_cents", *_METHODS})
 
-
-_DELETE_LINES = """
-WITH removed AS (
-    DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2 RETURNING id, public_id, product_id, position, options::text
-)
-SELECT id, public_id, product_id, options FROM removed ORDER BY position, id
-"""
-_REPLACE_LINES = """
-INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, in_advance, combination_id, options, extra,
-    commission_cents, commission, commission_type)
-SELECT $1, l.id, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
-    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked, l.in_advance,
-    l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
-FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
-"""
 
 _ADD_FIELDS = """
 UPDATE orders SET fields_data = fields_data || $3::text::jsonb
@@ -211,14 +183,6 @@ def _without_equal(locked: LockedOrder, references: OrderReferences, changes: In
     return {name: change for name, change in changes.items() if name not in equal}
 
 
-def _stored_lines(lines: Sequence[PricedLine]) -> list[tuple[Any, ...]]:
-    """Return what an order stores of its lines, to compare."""
-    return [
-        (line.offer.id, line.quantity, line.price_cents, line.combination_id, selection_key(line.selection), line.extra)
-        for line in lines
-    ]
-
-
 def _reference_columns(references: OrderReferences, changes: InputValues) -> dict[str, Any]:
     """Return the reference columns; a new customer brings its contact fields, unless they are in the input too."""
     targets = {
@@ -269,8 +233,8 @@ async def _reprice(
     current = await repricing.load_lines(scope, locked)
     lines = current
     if "lines" in changes:
-        lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or (), may_stay=True), current)
-    if _stored_lines(lines) == _stored_lines(current):
+        lines = await edited_lines(scope, locked, changes["lines"] or (), current)
+    if stored_lines(lines) == stored_lines(current):
         if not changes_price:
             return None
         return _RepricingResult(
@@ -278,7 +242,7 @@ async def _reprice(
         )
     if not locked.imported:
         reject_unavailable(scope, references, lines)
-    await _replace_lines(scope, locked, lines)
+    await replace_lines(scope, locked, lines)
     totals = await repricing.recalculate_totals(scope, locked, references, changes, lines)
     return _RepricingResult({**totals, "vendor_id": sole_vendor(lines)}, current, lines)
 
@@ -289,133 +253,6 @@ async def _changes_price(scope: Scope, locked: LockedOrder, changes: InputValues
         return True
     is_priced = locked.status in EDITABLE and not locked.imported
     return is_priced and await repricing.changes_destination(scope, locked, changes)
-
-
-async def _new_lines(
-    scope: Scope, locked: LockedOrder, drafts: Sequence[DraftLine], current: Sequence[PricedLine]
-) -> list[PricedLine]:
-    if not drafts:
-        raise ValidationFailed("items is required", field="lines", code="required")
-    stay = _staying(drafts, current)
-    others = [draft for draft in drafts if draft.stays is None]
-    priced = iter(await _priced_lines(scope, locked, others, current, list(stay.values())))
-    lines = [next(priced) if draft.stays is None else stay[draft.stays] for draft in drafts]
-    if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
-        raise ValidationFailed("product not found", field="product", code=NOT_FOUND)
-    # Of a product in several lines the limits count that were read now.
-    ordered = sorted(lines, key=lambda line: line not in current)
-    reject_unsaleable(ordered, existing=[line.offer.id for line in current if line.offer.id])
-    return lines
-
-
-def _staying(drafts: Sequence[DraftLine], current: Sequence[PricedLine]) -> dict[object, PricedLine]:
-    """Return the lines that stay as they are, by what names them; the offer of a line in the order has the line's id."""
-    lines = {line.offer.public_id: line for line in current}
-    stay: dict[object, PricedLine] = {}
-    for draft in drafts:
-        if draft.stays is None:
-            continue
-        public_id = parse_uuid(draft.stays)
-        line = lines.pop(public_id, None) if public_id is not None else None
-        if line is None:
-            raise ValidationFailed(f"order line {repr_value(draft.stays)} not found", field="id", code=NOT_FOUND)
-        if draft.quantity != line.quantity or draft.price_cents not in (None, line.price_cents):
-            raise ValidationFailed("a line named by id stays as it is; name its product_id", field="id", code="invalid")
-        stay[draft.stays] = line
-    return stay
-
-
-async def _priced_lines(
-    scope: Scope,
-    locked: LockedOrder,
-    drafts: Sequence[DraftLine],
-    current: Sequence[PricedLine],
-    staying: Sequence[PricedLine],
-) -> list[PricedLine]:
-    # For a product that is both bought and a gift, the first line's price counts: gifts come last.
-    agreed = {
-        (line.offer.id, selection_key(line.selection)): line.price_cents for line in reversed(current) if line.offer.id
-    }
-    offers = await load_offers(scope, [draft.product for draft in drafts])
-    # So does the rate at which the order was placed, for all lines of a vendor.
-    rates = {line.offer.vendor_id: line.offer.rate for line in current if line.offer.vendor_id is not None}
-    offers = {
-        product: replace(offer, **rates[offer.vendor_id]._asdict()) if offer.vendor_id in rates else offer
-        for product, offer in offers.items()
-    }
-    replaced = [line for line in current if line not in staying]
-    drafts = _with_files(drafts, offers, replaced)
-    if scope.family == "legacy" and not locked.imported:
-        drafts = _with_present_options(drafts, offers, current)
-    lines = price_lines(
-        drafts, offers, trusted=scope.actor.kind in STAFF, imported=locked.imported, agreed_prices=agreed
-    )
-    return sell_in_advance(lines, reserved=[line for line in replaced if line.offer.id])
-
-
-def _with_files(
-    drafts: Sequence[DraftLine], offers: Mapping[object, Offer], current: Sequence[PricedLine]
-) -> list[DraftLine]:
-    """Return the lines with the order's files in place of their ids and names, by which lines are sent back."""
-    present = [
-        (line.offer.id, option)
-        for line in current
-        for option in (line.selection.options if line.selection is not None else ())
-        if option.get("file")
-    ]
-    completed = []
-    for draft in drafts:
-        offer, options = offers[draft.product], dict(draft.options)
-        for name, option in file_options(offer, draft.options) if present else ():
-            same = [
-                (product, each)
-                for product, each in present
-                if (product, each["option_id"]) == (offer.id, str(option.public_id))
-                and options[name] in (each["file"]["id"], each["value"])
-            ]
-            if same:
-                options[name] = SelectedFile(same[0][1]["value"], same[0][1]["file"])
-            if len(same) > 1:  # files with one name, each in its turn
-                present.remove(same[0])
-        completed.append(replace(draft, options=options))
-    return completed
-
-
-def _with_present_options(
-    drafts: Sequence[DraftLine], offers: Mapping[object, Offer], current: Sequence[PricedLine]
-) -> list[DraftLine]:
-    """Complete lines without options by those of the product's line in the order, new ones by the first combination."""
-    present = {line.offer.id: line.selection.options if line.selection else () for line in reversed(current)}
-    completed = []
-    for draft in drafts:
-        offer = offers[draft.product]
-        if draft.options or offer.id not in present:
-            completed += with_default_options([draft], offers)
-        else:
-            completed.append(replace(draft, options=selection_input(present[offer.id])))
-    return completed
-
-
-async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[PricedLine]) -> None:
-    shipped = await fetchval(
-        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)", scope.store.id, locked.id
-    )
-    if shipped:
-        raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
-    # A line that stays keeps its ids, which shipments and other programs refer to; the offer of one named by its id has it.
-    rows_by_id = {row["public_id"]: row for row in await fetch(_DELETE_LINES, scope.store.id, locked.id)}
-    named = [rows_by_id.pop(line.offer.public_id, None) for line in lines]
-    removed: defaultdict[tuple[int | None, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows_by_id.values():
-        removed[row["product_id"], options_key(orjson.loads(row["options"]))].append(row)
-    same = [removed[line.offer.id, selection_key(line.selection)] for line in lines]
-    kept = [row or (rows.pop(0) if rows else None) for row, rows in zip(named, same, strict=True)]
-    numbers = iter((await take_numbers(scope, {"order_lines": kept.count(None)}))["order_lines"])
-    rows = line_rows(lines, [next(numbers) if row is None else row["id"] for row in kept])
-    for written, row in zip(rows, kept, strict=True):
-        if row is not None:
-            written["public_id"] = str(row["public_id"])
-    await execute(_REPLACE_LINES, scope.store.id, locked.id, json_text(rows))
 
 
 async def _move_uses_and_stock(
