@@ -16,7 +16,7 @@ from domain.orders.locked import LockedOrder
 from domain.orders.payments import ChargedPayment
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.connection.database import execute, fetch, fetchrow, fetchval
+from models.connection.database import execute_later, fetch, fetchrow
 
 _PAID_STATUSES = ("paid", "overpaid", "underpaid", "")
 
@@ -35,19 +35,16 @@ FROM charges WHERE tenant_id = $1 AND charge_id = ANY($2::text[])
 ORDER BY charge_id FOR UPDATE
 """
 
-# What the counted charges added to the order so far, and refunds in excess of their known payments.
+# What the counted charges added to the order so far, and refunds in excess of their known payments. `settled` was recorded as paid when the
+# order was placed, because its method settles at once.
 _COUNTED_SUMS = """
 SELECT coalesce(sum(paid_cents), 0)::bigint AS paid, coalesce(sum(refunded_cents), 0)::bigint AS refunded,
-    coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unmatched
+    coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unmatched,
+    coalesce((SELECT p.amount_cents FROM orders o
+        JOIN payment_methods m ON m.tenant_id = o.tenant_id AND m.id = o.payment_method_id AND m.settles_at_once
+        JOIN payments p ON p.tenant_id = o.tenant_id AND p.order_id = o.id AND p.sequence = 1 AND p.created_at = o.created_at
+        WHERE o.tenant_id = $1 AND o.id = $2 LIMIT 1), 0) AS settled
 FROM charges WHERE tenant_id = $1 AND order_id = $2 AND counted
-"""
-
-# What was recorded as paid when the order was placed, because its method settles at once.
-_SETTLED = """
-SELECT p.amount_cents FROM orders o
-JOIN payment_methods m ON m.tenant_id = o.tenant_id AND m.id = o.payment_method_id AND m.settles_at_once
-JOIN payments p ON p.tenant_id = o.tenant_id AND p.order_id = o.id AND p.sequence = 1 AND p.created_at = o.created_at
-WHERE o.tenant_id = $1 AND o.id = $2
 """
 
 _UPDATE = """
@@ -143,7 +140,7 @@ async def save_charges(
     if not payload.charges:
         return ChargeTotals()
     ids = [charge.charge_id for charge in payload.charges]
-    await execute(_INSERT_MISSING, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
+    await execute_later(_INSERT_MISSING, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
     stored = {record["charge_id"]: record for record in await fetch(_LOCK, scope.store.id, ids)}
     states = [
         _merge(scope, charge, stored[charge.charge_id], effect, locked, _payment_of(charge, payload, payments))
@@ -153,7 +150,7 @@ async def save_charges(
         counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
         assert counted_sums is not None  # an aggregate always returns one row
         _imply_payments(states, locked, counted_sums)
-        await _match_settled_payment(scope, states, locked, counted_sums["paid"])
+        _match_settled_payment(states, counted_sums)
     await _write(scope, payload.event_type, states)
     counting = [state for state in states if state.counted and not state.problem]
     return ChargeTotals(
@@ -292,24 +289,20 @@ def _imply_payments(states: Sequence[_ChargeState], locked: LockedOrder, counted
         state.paid = paid
 
 
-async def _match_settled_payment(
-    scope: Scope, states: Sequence[_ChargeState], locked: LockedOrder, counted_cents: int
-) -> None:
+def _match_settled_payment(states: Sequence[_ChargeState], counted_sums: Mapping[str, Any]) -> None:
     """Take from the new payments what the order recorded when it was placed: the charge is that payment, not a second one.
 
-    `counted_cents` is what charges have paid so far; it was matched first.
+    What charges have paid so far was matched first.
     """
-    paying = [state for state in states if state.new_paid]
-    settled_cents = await fetchval(_SETTLED, scope.store.id, locked.id) if paying else None
-    unmatched_cents = max(0, (settled_cents or 0) - counted_cents)
-    for state in paying:
+    unmatched_cents = max(0, counted_sums["settled"] - counted_sums["paid"])
+    for state in states:
         matched = min(state.new_paid, unmatched_cents)
         state.new_paid -= matched
         unmatched_cents -= matched
 
 
 async def _write(scope: Scope, event_type: str, states: Sequence[_ChargeState]) -> None:
-    await execute(
+    await execute_later(
         _UPDATE,
         scope.store.id,
         event_type,

@@ -18,7 +18,7 @@ from kernel.errors import NotFound, RuleViolation, TransactionConflict, Unavaila
 from kernel.ids import parse_reference
 from kernel.scope import Scope, active_scope
 from models import audit
-from models.connection.database import execute, fetch, fetchrow, retry_conflicts, transaction
+from models.connection.database import execute, execute_later, fetch, fetchrow, retry_conflicts, transaction
 from models.rows import insert_row
 
 RECEIVED, DUPLICATE = "received", "duplicate ignored"
@@ -108,7 +108,7 @@ async def reprocess(scope: Scope, notification: object) -> int:
         problem = await apply_notification(scope.as_system(), payload, force=True, reason=reason)
         if problem:
             raise RuleViolation(problem)
-        await execute(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, "")
+        await execute_later(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, "")
         await audit.record(
             scope,
             "gateway_notification.reprocessed",
@@ -156,7 +156,7 @@ async def _apply(scope: Scope, notification_id: int, payload: NotificationPayloa
         if payload is None:
             payload = parse_notification(VerifiedBody(record["body"], record["unsigned"]))
         problem = await apply_notification(system, payload, force=False, reason=f"gateway: {payload.event_type}")
-        await execute(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, problem)
+        await execute_later(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, problem)
 
 
 async def _postpone(scope: Scope, notification_id: int, error: Exception) -> None:

@@ -15,7 +15,7 @@ from domain.orders.locked import LockedOrder
 from domain.orders.payments import ChargedPayment
 from kernel.payment_words import LIVE, RECEIVED, PaymentStatus
 from kernel.scope import Scope
-from models.connection.database import execute
+from models.connection.database import execute_later
 from models.rows import json_text
 
 _UPDATE = """
@@ -57,7 +57,7 @@ async def update_payments(scope: Scope, locked: LockedOrder, changes: Sequence[P
     interest = 0
     for change in changes:
         payment = change.payment
-        await execute(
+        await execute_later(
             _UPDATE,
             scope.store.id,
             payment.id,
@@ -79,7 +79,7 @@ async def add_interest(scope: Scope, locked: LockedOrder, cents: int) -> LockedO
     """Add interest, in cents, to a locked order, or take it away if it is negative; return the order with its new total."""
     if not cents:
         return locked
-    await execute(_ADD_INTEREST, scope.store.id, locked.id, cents, scope.now)
+    await execute_later(_ADD_INTEREST, scope.store.id, locked.id, cents, scope.now)
     if any(locked.settlement()):
         await write_order_entries(scope, locked.id)
     return replace(locked, surcharge_cents=locked.surcharge_cents + cents, total_cents=locked.total_cents + cents)

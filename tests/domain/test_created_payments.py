@@ -206,6 +206,18 @@ async def notify(kit, order, charge_id: str, amount: int = 1_000, type: str = "c
     return str(await kit.value(problem))
 
 
+async def test_a_notification_takes_as_many_statements_whatever_the_order_has(kit, order):
+    methods = await add_sandbox_methods(kit.scope, processor=NAME)
+    lines = [(await kit.product(stock=10), 1) for _ in range(3)]
+    larger = await kit.order(*lines, payment_method=methods["PIX"], origin="storefront")
+    for each, case in ((order, "one line"), (larger, "three lines")):
+        payment = await create(kit, each)
+        with database.count_statements() as counted:
+            assert await notify(kit, each, payment["gateway_charge_id"], payment["amount_cents"]) == ""
+        assert await kit.status(each.id) == "P", case
+        assert counted.count == 23, (case, counted.statements)  # the last one is this test's
+
+
 @pytest.mark.parametrize("names_payment", [True, False])
 async def test_a_notification_before_the_answer_counts_once(kit, order, gateway, names_payment):
     async def notify_first(state: Any) -> Any:
