@@ -55,6 +55,8 @@ CONTENT: Mapping[str, str] = {
 
 _PRODUCTS, _LINES, _TERMS = "domain/catalog/read.py", "domain/purchase/lines.py", "domain/purchase/terms.py"
 _OPTIONS, _FEATURES = "domain/purchase/option_selection.py", "domain/catalog/feature_values.py"
+_CANDIDATES = "models/migrations/sql/0085_warehouse_dispatch/01_candidates.sql"
+_LOADED_OPTIONS = "domain/catalog/product_options.py"
 _RATES, _PEOPLE = "domain/purchase/references.py", "domain/people/accounts.py"
 _PROMOTIONS, _LEGACY = "domain/promotions/rewards.py", "rest_facade/legacy/resources"
 _FREIGHT = {
@@ -97,12 +99,12 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "max_file_size": "domain/carts/files.py max_file_size",
     },
     "combinations": {
-        "product_id": f"{_OPTIONS} product_id", "combination": f"{_OPTIONS} combination", "amount": f"{_OPTIONS} stock",
+        "product_id": f"{_LOADED_OPTIONS} product_id", "combination": f"{_OPTIONS} combination", "amount": f"{_OPTIONS} stock",
         "price": f"{_OPTIONS} price_cents", "position": "domain/catalog/read_options.py position",
         **_FREIGHT,
     },
     "exceptions": {
-        "product_id": f"{_OPTIONS} product_id", "combination": f"{_OPTIONS} exception", "type": f"{_OPTIONS} type",
+        "product_id": f"{_LOADED_OPTIONS} product_id", "combination": f"{_OPTIONS} exception", "type": f"{_LOADED_OPTIONS} type",
     },
     "orders": {
         "user_id": f"{_PROMOTIONS} user_id", "status": "domain/orders/lifecycle.py status", "email": f"{_PROMOTIONS} email",
@@ -200,10 +202,10 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     },
     "payment_codes": {"code": "domain/b2b/record_types.py code"},
     "warehouses": {
-        "status": "domain/warehouses/dispatch.py status", "priority": "domain/warehouses/dispatch.py priority",
-        "is_default": "domain/warehouses/dispatch.py is_default", "shipping_delay": "domain/warehouses/dispatch.py shipping_delay",
+        "status": f"{_CANDIDATES} status", "priority": f"{_CANDIDATES} priority",
+        "is_default": f"{_CANDIDATES} is_default", "shipping_delay": "domain/warehouses/dispatch.py shipping_delay",
         "company_id": "domain/warehouses/dispatch.py vendor_id", "delivery_areas": "domain/warehouses/dispatch.py delivery_time",
-        "user_groups": "domain/warehouses/dispatch.py allocation_type",
+        "user_groups": f"{_CANDIDATES} allocation_type",
         **dict.fromkeys(("city", "state", "country", "zipcode"), "domain/warehouses/read.py city"),
     },
 }  # fmt: skip
