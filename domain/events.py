@@ -162,7 +162,7 @@ async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
         return
     await execute_later(
         _EMIT_ALL,
-        *_emit_arguments(scope),
+        *emit_arguments(scope),
         [uuid7() for _ in events],
         [event.name for event in events],
         [event.subject_type for event in events],
@@ -181,7 +181,7 @@ async def emit_records(
     """
     await execute_later(
         _EMIT_RECORDS.format(records=with_image_urls(records)),
-        *_emit_arguments(scope),
+        *emit_arguments(scope),
         [*names],
         [uuid7() for _ in names],
         subject_type,
@@ -190,8 +190,8 @@ async def emit_records(
     )
 
 
-def _emit_arguments(scope: Scope) -> tuple[Any, ...]:
-    """Return the arguments of `_EMIT`."""
+def emit_arguments(scope: Scope) -> tuple[Any, ...]:
+    """Return the arguments of each statement that emits events: the store, and what `event_sql` calls `request_id` to `traceparent`."""
     return scope.store.id, scope.request_id, scope.now, CHANNEL, tracing.active and tracing.active.traceparent()
 
 

@@ -49,14 +49,16 @@ SELECT s.id, s.public_id AS subject_id, jsonb_build_object(
 FROM shipments s JOIN orders o ON o.tenant_id = s.tenant_id AND o.id = s.order_id
 WHERE s.tenant_id = $1 AND s.id = ANY($6::bigint[])
 """
-_PAYMENTS = f"""
-SELECT p.id, p.public_id AS subject_id, jsonb_build_object(
+PAYMENT_DATA = f"""jsonb_build_object(
     'id', p.public_id, 'order_id', o.public_id, 'number', p.order_id || '-' || p.sequence, 'kind', p.kind, 'status', p.status,
     'amount_cents', p.amount_cents, 'refunded_cents', p.refunded_cents, 'currency', p.currency, 'installments', p.installments,
     'gateway', p.gateway, 'gateway_charge_id', p.gateway_charge_id, 'failure', p.failure,
     'expires_at', {RFC3339_SQL.format("p.expires_at")}, 'paid_at', {RFC3339_SQL.format("p.paid_at")},
     'created_at', {RFC3339_SQL.format("p.created_at")}
-) AS data
+)"""
+"""The data of an event about a payment `p` of the order `o`."""
+_PAYMENTS = f"""
+SELECT p.id, p.public_id AS subject_id, {PAYMENT_DATA} AS data
 FROM payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id
 WHERE p.tenant_id = $1 AND p.id = ANY($6::bigint[])
 """

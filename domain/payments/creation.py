@@ -17,7 +17,7 @@ from uuid import UUID
 
 import orjson
 
-from domain import event_types, record_events
+from domain import event_types, events, record_events
 from domain.idempotency import IN_PROGRESS
 from domain.ledger.split import read_shares
 from domain.orders.charged_payments import add_interest
@@ -50,7 +50,6 @@ from kernel.errors import Conflict, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
 from kernel.installments import find_option, parse_rules
 from kernel.scope import SYSTEM, Scope
-from models import audit
 from models.connection.database import Plans, execute, fetchrow, retry_conflicts, transaction
 from models.reading.queries import Condition
 from models.rows import json_text
@@ -59,12 +58,35 @@ _MAX_CLEARED = 3
 # The call begins at most so long after the payment was committed, or not at all: `settlement.IN_DOUBT` counts on it.
 _BEGINS_WITHIN_SECONDS = 10.0
 
-_INSERT = """
-INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, status, currency, gateway,
-    payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at, shares)
-SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, 'PENDING', $8, $9, $10, $11, $12, $13, $7, $14, $15::text::jsonb
-FROM payments WHERE tenant_id = $1 AND order_id = $3
-RETURNING id, sequence
+_EVENT = (
+    "$20",
+    f"'{event_types.PAYMENT_CREATED}'",
+    f"'{event_types.PAYMENT}'",
+    "$6",
+    "(SELECT data FROM record)",
+    "$2",
+    "$3",
+    "$4",
+    "$5",
+)
+_INSERT = f"""
+WITH payment AS (
+    INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, status, currency, gateway,
+        payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at, shares)
+    SELECT $1, $6, $7, coalesce(max(sequence), 0) + 1, $8, $9, $10, $11, 'PENDING', $12, $13, $14, $15, $16, $17, $11, $18, $19::text::jsonb
+    FROM payments WHERE tenant_id = $1 AND order_id = $7
+    RETURNING *
+), record AS (
+    SELECT {record_events.PAYMENT_DATA} AS data, o.public_id AS order_id
+    FROM payment p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id
+), audited AS (
+    INSERT INTO audit_entries (tenant_id, public_id, at, actor_kind, user_id, app_id, action, subject_type, subject_id, details,
+        ip_address, request_id)
+    SELECT $1, $20, $3, $21, $22, $23, 'order.payment_created', 'order', order_id::text,
+        jsonb_build_object('kind', data -> 'kind', 'amount_cents', data -> 'amount_cents'), $24, $2
+    FROM record
+), {events.event_sql(_EVENT)}
+SELECT payment.id, payment.sequence FROM payment LEFT JOIN notified ON true
 """
 _RESUME = """
 UPDATE payments SET attempted_at = $3, due_at = $4 WHERE tenant_id = $1 AND id = $2
@@ -178,7 +200,7 @@ async def _insert(
     expires_at = _expires_at(scope, input.kind, locked, at)
     inserted = await fetchrow(
         _INSERT,
-        scope.store.id,
+        *events.emit_arguments(system),
         public_id,
         locked.id,
         input.kind.value,
@@ -193,11 +215,13 @@ async def _insert(
         key,
         at + settlement.IN_DOUBT,
         json_text([list(share) for share in shares]) if shares else None,
+        uuid7(),
+        scope.actor.kind.value,
+        scope.actor.user_id,
+        scope.actor.app_id,
+        scope.client_ip,
     )
     assert inserted is not None  # an aggregate always returns one row
-    await record_events.emit_records(system, event_types.PAYMENT_CREATED, [inserted["id"]])
-    details = {"kind": input.kind.value, "amount_cents": amount_cents}
-    await audit.record(scope, "order.payment_created", "order", locked.public_id, details)
     payment = ChargedPayment(
         id=inserted["id"],
         public_id=public_id,
