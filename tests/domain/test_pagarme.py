@@ -195,7 +195,8 @@ async def test_each_documented_error_of_a_creation(status, gateway, server, logg
         await gateway.create(charge_request())
     assert isinstance(raised.value, GatewayNotCalled) is (ERRORS[status] is GatewayNotCalled)
     text = b"".join(logged).decode()
-    assert "529" not in str(raised.value) + text, "a customer's document"
+    digits = (str(raised.value) + text).replace(".", "").replace("-", "")
+    assert "529982" not in digits, "a customer's document"
     assert ("order.customer.document" in text) is (ERRORS[status] is not GatewayUnanswered)
 
 
