@@ -9,7 +9,8 @@ from domain.promotions.calculation import Reward
 from domain.purchase.chosen_methods import shipped_units
 from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.totals import subtotal_cents
-from domain.shipping.quotes import Quote, full_address, quote_shipping, shippings_by_vendor
+from domain.shipping.address_quotes import quote_shipping
+from domain.shipping.quotes import Quote, full_address, shippings_by_vendor
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetchrow
 

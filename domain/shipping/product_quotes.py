@@ -13,7 +13,8 @@ from domain.carriers.quotes import ShippedUnits
 from domain.catalog.availability import STOCK
 from domain.catalog.listing import LISTED, OPEN, of_row
 from domain.purchase.totals import TotalsLine
-from domain.shipping.quotes import Quote, find_methods, methods_to_ask, quote_methods, quote_shipping
+from domain.shipping.address_quotes import find_methods, quote_shipping
+from domain.shipping.quotes import Quote, methods_to_ask, quote_methods
 from domain.warehouses.dispatch import find_dispatches
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
@@ -26,22 +27,19 @@ from models.connection.database import fetch
 from models.references import NOT_FOUND, PRODUCT, missing_message
 
 _MAX_OFFERS = 100
-# Staff may quote products that are not on sale.
-
-_PRODUCT = f"""
-SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
+_OFFER = f"""p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
     {of_row(STOCK, "p")} AS stock, p.weight_grams, p.shipping_freight_cents, p.is_edp, p.free_shipping,
     v.shippings::text AS vendor_shippings
-FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
+FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id"""
+# Staff may quote products that are not on sale.
+_PRODUCT = f"""
+SELECT {_OFFER}
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = $3)
     AND ($5 OR {of_row(OPEN, "p")})
 """  # constants
 # Vendors offer the same product under the same SKU.
 _OFFERS = f"""
-SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.shipping_freight_cents, p.is_edp, p.free_shipping,
-    v.shippings::text AS vendor_shippings
-FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
+SELECT {_OFFER}
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.sku = $3 AND p.sku <> '')
     AND {of_row(OPEN, "p")} AND (p.id = $2 OR {of_row(LISTED, "p")})
 ORDER BY p.id <> $2, p.price_cents, p.id LIMIT {_MAX_OFFERS}

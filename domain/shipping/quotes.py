@@ -1,6 +1,6 @@
 """Quote shipping: the price of shipping lines to an address by each available method, in two steps.
 
-facts     `ShippingFacts`: the methods with their rates for the address, and the dispatch of the lines. `quote_shipping` loads those of all
+facts     `ShippingFacts`: the methods with their rates for the address, and the dispatch of the lines. `address_quotes` loads those of all
           methods, `load_selected` those of one with the terms of a purchase, in the same statement.
 options   `quote_methods`, a pure function: which of the methods ship the lines, and at what price.
 
@@ -20,9 +20,9 @@ from uuid import UUID
 
 import orjson
 
-from domain.carriers.quotes import CarrierAnswer, ShippedUnits, find_answers
+from domain.carriers.quotes import CarrierAnswer, find_answers
 from domain.carriers.source import TABLE, CarrierPrice
-from domain.destinations.matching import DestinationAddress, cep_of, destination_address, find_destination
+from domain.destinations.matching import DestinationAddress, cep_of
 from domain.purchase.chosen_methods import shipped_units
 from domain.purchase.draft import SHIPPING
 from domain.purchase.lines import PricedLine
@@ -34,16 +34,14 @@ from domain.warehouses.dispatch import (
     candidate_arguments,
     candidates_sql,
     choose_dispatches,
-    find_dispatches,
     slowest_dispatch,
 )
 from kernel.geography import BRAZIL
-from kernel.scope import Scope, active_scope
-from models.connection.database import fetch
+from kernel.scope import Scope
 
 _NUMBERS = re.compile(r"[0-9]+")
 _FREE, _AT_ONCE = MethodRate(), Dispatch()
-_NO_VENDORS: Mapping[int | None, Mapping[str, Any]] = MappingProxyType({})
+NO_VENDORS: Mapping[int | None, Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +88,6 @@ class ShippingFacts:
 
 _NO_SHIPPING = ShippingFacts((), False, None)
 
-_METHODS = """
-SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
-    m.base_cents, m.per_kg_cents, m.per_item_cents, m.rate_source,
-    EXISTS (SELECT 1 FROM shipping_rates x WHERE x.tenant_id = m.tenant_id AND x.shipping_method_id = m.id) AS has_rates,
-    r.destination_id, r.base_cents AS rate_base, r.per_kg_cents AS rate_per_kg, r.per_item_cents AS rate_per_item,
-    r.max_weight_grams AS rate_max_weight
-FROM shipping_methods m LEFT JOIN shipping_rates r
-    ON r.tenant_id = m.tenant_id AND r.shipping_method_id = m.id AND r.destination_id = $2
-WHERE m.tenant_id = $1 AND m.status = 'A' AND m.deleted_at IS NULL
-ORDER BY m.position, m.id
-"""
 # What `load_terms` reads in addition: the selected method, and the warehouses that may dispatch to the address.
 _SELECTED = terms_statement(
     f"""
@@ -115,56 +102,12 @@ _SELECTED = terms_statement(
 )
 
 
-async def quote_shipping(
-    scope: Scope,
-    lines: Sequence[TotalsLine],
-    *,
-    zipcode: str,
-    state: str = "",
-    country: str = BRAZIL,
-    city: str = "",
-    subtotal_cents: int,
-    vendors: Mapping[int | None, Mapping[str, Any]] = _NO_VENDORS,
-    customer_id: int | None = None,
-    content: Sequence[ShippedUnits] = (),
-) -> list[Quote]:
-    """Return the active methods that ship the lines to the address, by position, with prices, in three statements at most.
-
-    Methods whose source of rates is asked take one more, and further ones if it isn't kept what the sources say of the `content`.
-
-    A method without rates charges its own prices everywhere, also without an address; one with rates charges that of the address's
-    destination, and is omitted without one. Shipping is free from `free_from` on, and for lines with free shipping. Unshipped lines get no
-    quotes.
-
-    `vendors` are the vendors of the lines (None: the store itself) with their choice of methods, `customer_id` the customer: warehouses
-    decide whether the lines can be delivered and what they add to the delivery time. Without vendors or an address, warehouses are ignored.
-    """
-    if not any(line.is_shipped for line in lines):
-        return []
-    address = {"zipcode": zipcode, "state": state, "country": country, "city": city}
-    facts = await find_methods(scope, address)
-    if vendors and facts.has_address:
-        dispatched = await find_dispatches(scope, vendors.keys(), customer_id=customer_id, **address)
-        facts = replace(facts, dispatch=_slowest(vendors, dispatched))
-    asked = methods_to_ask(facts, lines, vendors)
-    facts = replace(facts, answers=await find_answers(scope, asked, content, cep_of(address)))
-    return quote_methods(facts, lines, subtotal_cents, vendors)
-
-
-async def find_methods(scope: Scope, address: Mapping[str, str]) -> ShippingFacts:
-    """Load the methods for an address, in two statements."""
-    parsed = destination_address(address)
-    destination = await find_destination(scope, parsed) if parsed.is_specified else None
-    with active_scope(scope):
-        return ShippingFacts(await fetch(_METHODS, scope.store.id, destination), parsed.is_specified)
-
-
 async def load_selected(
     scope: Scope, purchase: Purchase, method: int, customer_id: int | None
 ) -> tuple[Terms, Quote | None]:
     """Load what applies to a purchase by this shipping method, and its quote, None when it isn't offered: one statement.
 
-    The quote is that of `quote_shipping`; `customer_id` is the customer whom warehouses serve.
+    The quote is that of `address_quotes.quote_shipping`; `customer_id` is the customer whom warehouses serve.
     """
     vendors = shippings_by_vendor(purchase.lines)
     arguments = partial(_candidate_arguments, vendors.keys(), purchase.addresses.get(SHIPPING), customer_id)
@@ -183,7 +126,7 @@ def quote_methods(
     facts: ShippingFacts,
     lines: Sequence[TotalsLine],
     subtotal_cents: int,
-    vendors: Mapping[int | None, Mapping[str, Any]] = _NO_VENDORS,
+    vendors: Mapping[int | None, Mapping[str, Any]] = NO_VENDORS,
 ) -> list[Quote]:
     """Return the methods that ship the lines, with price and delivery time.
 
@@ -310,13 +253,13 @@ def _selected_facts(
         return _NO_SHIPPING
     dispatch: Dispatch | None = _AT_ONCE
     if address.is_specified:
-        dispatch = _slowest(vendors, choose_dispatches(vendors, orjson.loads(record["warehouses"] or "[]")))
+        dispatch = slowest(vendors, choose_dispatches(vendors, orjson.loads(record["warehouses"] or "[]")))
     to = destination if address.is_specified else None
     methods = [_with_rate(method, rates, to) for method in orjson.loads(record["methods"] or "[]")]
     return ShippingFacts(methods, address.is_specified, dispatch)
 
 
-def _slowest(vendors: Collection[int | None], dispatched: Mapping[int | None, Dispatch]) -> Dispatch | None:
+def slowest(vendors: Collection[int | None], dispatched: Mapping[int | None, Dispatch]) -> Dispatch | None:
     """Return the slowest dispatch; None where a vendor can't dispatch."""
     return slowest_dispatch(dispatched.values()) if len(dispatched) == len(vendors) else None
 
@@ -324,7 +267,7 @@ def _slowest(vendors: Collection[int | None], dispatched: Mapping[int | None, Di
 def _with_rate(
     method: Mapping[str, Any], rates: Sequence[Mapping[str, Any]], destination: int | None
 ) -> Mapping[str, Any]:
-    """Return the method of `_SELECTED` with its rate for a destination, as `_METHODS` reads it; `rates` are all rows of its rates."""
+    """Return the method of `_SELECTED` with its rate for a destination, as `address_quotes` reads it; `rates` are all rows of its rates."""
     rate = next((rate for rate in rates if rate["destination_id"] == destination), {}) if destination else {}
     return {
         **method,

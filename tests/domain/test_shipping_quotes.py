@@ -6,8 +6,8 @@ import pytest
 
 from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.purchase.totals import TotalsLine
+from domain.shipping.address_quotes import quote_shipping
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
-from domain.shipping.quotes import quote_shipping
 from kernel.errors import ValidationFailed
 from models.connection import database
 from tests.harness.domain_store import unknown
