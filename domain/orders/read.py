@@ -277,6 +277,12 @@ NEXT_STATUSES = f"CASE t.type WHEN 'O' THEN {allowed_sql('t.letter', _CUSTOM_STA
 """The statuses to which an order in a status may change (`domain.orders.transitions`)."""
 
 # No vendor sees the taxes of a multi-vendor order: they are totals over all lines.
+ALLOCATION_NAME = """(
+    SELECT p.name || coalesce((
+        SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
+        FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id
+        WHERE k.tenant_id = t.tenant_id AND k.combination_id = t.combination_id
+    ), '') FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)"""
 ORDER_ALLOCATIONS = Entity(
     label="allocation of an order",
     table="order_allocations",

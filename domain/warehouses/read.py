@@ -50,7 +50,7 @@ WAREHOUSES = Entity(
     filters={
         "id": ids("warehouses"),
         "status": statuses(),
-        "vendor_id": references("vendors", "of any of these vendors"),
+        "vendor_id": optional_references("vendors", "of any of these vendors; 0 means of the store itself"),
         "owner_id": optional_references(
             "vendors", "of any of these vendors; 0 means of the store itself", internal=True
         ),

@@ -6,6 +6,7 @@ import strawberry
 
 from auth.access import Access
 from domain.orders.read import (
+    ALLOCATION_NAME,
     NEXT_STATUSES,
     ORDER_ALLOCATIONS,
     ORDER_INVOICE,
@@ -106,6 +107,7 @@ class OrderAllocationObject:
     product: ProductObject | None = relation(ToOne("product_id"), "The product.")
     combination_id: ID | None = column(referenced("combinations", "combination_id"), "The combination of its options.")
     combination: CombinationObject | None = relation(ToOne("combination_id"), "The combination of its options.")
+    name: str = computed(ALLOCATION_NAME, "The name of the product, with the values of its combination.")
     quantity: BigInt = column(description="The units, in all lines of the product or combination.")
 
 

@@ -7,6 +7,9 @@ import json
 import pytest
 
 from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.purchase.placement import place_order
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
+from domain.warehouses.write import WAREHOUSE_RECORDS
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
@@ -132,6 +135,45 @@ async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> Non
         " from combinations c where c.product_id = p.id and c.sku <> '')"
     )
     assert await of_product(clerk, product, saved) == "CAM-1 750 3,CAM-2 750 4"
+
+
+@each_width
+async def test_stock_is_divided_among_warehouses_and_an_order_says_where_its_units_are(clerk: Clerk) -> None:
+    scope = system_scope(clerk.store)
+    width = clerk.width.name
+    warehouses = [
+        await WAREHOUSE_RECORDS.create(scope, {"name": f"{name} {width}", "priority": priority, "status": status})
+        for name, priority, status in (("Centro", 20, "A"), ("Galpão Norte", 10, "A"), ("Antigo", 0, "D"))
+    ]
+    centre, north, _ = [
+        str(await value(clerk.store, "select public_id from warehouses where id = $1", number)) for number in warehouses
+    ]
+    privileges = (*CLERK, "view_warehouses", "view_orders", "manage_orders")
+    product = await open_product(clerk, f"Chaleira {width}", *privileges)
+    await clerk.see("Sem números, o estoque é um só.")
+    await clerk.fill(f"warehouse.{product}.{centre}", "1")
+    await clerk.fill(f"warehouse.{product}.{north}", "x")
+    await clerk.see("Informe um número inteiro")
+    await clerk.fill(f"warehouse.{product}.{north}", "5")
+    await clerk.check("product-warehouses")
+    await clerk.press("Salvar os depósitos (2)")
+    await clerk.see("Total: 6")
+    assert await of_product(clerk, product, "stock") == 6
+    number = await value(clerk.store, "select id from products where public_id = $1", product)
+    method = await SHIPPING_METHOD_RECORDS.create(scope, {"name": "Retirada"})
+    draft = {"email": "ana@example.com", "lines": [{"product": number, "quantity": 3}], "shipping_method": method}
+    placed = await place_order(scope, draft)
+    await clerk.go(f"/order/{placed.public_id}", "Pedido")
+    await clerk.see(f"Sai de Centro {width}: 1 × Chaleira {width}")
+    await clerk.see(f"Sai de Galpão Norte {width}: 2 × Chaleira {width}")
+    await clerk.check("order-warehouses")
+    await clerk.go(f"/product/{product}", "Produto")
+    await clerk.fill(f"warehouse.{product}.{centre}", "")
+    await clerk.press("Salvar os depósitos (1)")
+    await clerk.see("Salvo")
+    assert await of_product(clerk, product, "(select count(*) from warehouse_stock s where s.product_id = p.id)") == 1
+    for each in warehouses:
+        await WAREHOUSE_RECORDS.delete(scope, each)
 
 
 @on_desktop

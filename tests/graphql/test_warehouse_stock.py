@@ -120,3 +120,35 @@ async def test_every_family_writes_and_shows_the_sum(sample: SampleStore, centro
     assert (await sample.get(path)).body["amount"] == "3"
     rows = await sample.rows("select quantity from warehouse_stock where product_id = $1 order by id", product.number)
     assert [row["quantity"] for row in rows] == [0, 3]
+
+
+ALLOCATIONS = """query($id: ID!) { order(id: $id) { allocations {
+    warehouse_id warehouse_name product_id combination_id name quantity } } }"""
+
+
+async def test_an_order_says_which_warehouses_gave_its_units(sample: SampleStore, centro: Any, norte: Any) -> None:
+    entries = [{"warehouse_id": place.id, "quantity": quantity} for place, quantity in ((centro, 1), (norte, 9))]
+    await set_stock(sample, sample.mug, *entries)
+    order = await sample.place_order((sample.mug, 3), user=sample.bia.number)
+    body = {"query": ALLOCATIONS, "variables": {"id": order.id}}
+    [name] = [row["name"] for row in await sample.rows("select name from products where id = $1", sample.mug.number)]
+    expected = [
+        {"warehouse_id": place.id, "warehouse_name": label, "quantity": quantity}
+        | {"product_id": sample.mug.id, "combination_id": None, "name": name}
+        for place, label, quantity in ((centro, "Centro", 1), (norte, "Norte", 2))
+    ]
+    for caller in (sample.owner, sample.vendor_user):
+        answer = (await sample.post("/graphql", body, auth="bearer", by=caller)).body
+        assert answer["data"]["order"] == {"allocations": expected}, caller
+
+
+async def test_warehouses_of_the_store_itself_are_listed_by_0(sample: SampleStore, centro: Any) -> None:
+    await sample.add(Warehouse, name="Ateliê", vendor_id=sample.vendor.number)
+    query = "query($owners: [ID!]) { warehouses(filter: {vendor_id: $owners}, sort: NAME_ASC) { name } }"
+    for owners, names in (
+        (["0"], {"Centro", "Galpão Recife"}),
+        ([sample.vendor.id], {"Ateliê"}),
+        (["0", sample.vendor.id], {"Ateliê", "Centro", "Galpão Recife"}),
+    ):
+        answer = (await sample.post("/graphql", {"query": query, "variables": {"owners": owners}}, auth="bearer")).body
+        assert {each["name"] for each in answer["data"]["warehouses"]} == names, owners

@@ -28,6 +28,7 @@ export function Lines({ order }: { order: Order }) {
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {order.items.map((line) => <LineRow key={line.id} line={line} currency={order.currency} />)}
       </Box>
+      <Warehouses order={order} />
       <Totals order={order} />
       {isOpen && <EditLines order={order} onClose={() => setOpen(false)} />}
     </Section>
@@ -51,6 +52,23 @@ function LineRow({ line, currency }: { line: Line; currency: string }) {
         {money(line.total_cents, currency)}
         {line.quantity !== 1 && <Box sx={{ color: "text.secondary", fontSize: "0.85rem" }}>{money(line.price_cents, currency)}</Box>}
       </Box>
+    </Box>
+  );
+}
+
+// Where the units are, of products whose stock is divided among warehouses.
+function Warehouses({ order }: { order: Order }) {
+  const translate = useTranslate();
+  const allocations = order.allocations ?? [];
+  if (!allocations.length) return null;
+  const names = new Map(allocations.map(({ warehouse_id, warehouse_name }) => [warehouse_id, warehouse_name]));
+  return (
+    <Box role="group" aria-label={translate("order.warehouses")} sx={{ fontSize: "0.92rem" }}>
+      {[...names].map(([id, warehouse]) => (
+        <div key={id}>
+          {translate("order.warehouses")} <strong>{warehouse}</strong>: {allocations.filter((each) => each.warehouse_id === id).map(({ name, quantity }) => `${number(quantity)} × ${name}`).join(", ")}
+        </div>
+      ))}
     </Box>
   );
 }

@@ -3,6 +3,7 @@ import type { Texts } from "../../texts/app";
 
 export const ORDERS: Texts = {
   "order.title": ["Pedido %{number}", "Order %{number}"],
+  "order.warehouses": ["Sai de", "Comes from"],
   "order.lines": ["Itens", "Lines"],
   "order.edit_lines": ["Alterar itens", "Change the lines"],
   "order.product": ["Produto", "Product"],

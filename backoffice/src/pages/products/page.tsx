@@ -11,10 +11,12 @@ import { useEntity } from "../../entities/load";
 import { money, number } from "../../format";
 import { Facts, Nothing, Section } from "../orders/parts";
 import { Options } from "./options";
+import { Warehouses } from "./warehouses";
 
 // The fields and lists that the page shows in another form.
 const BY_HAND = {
-  fields: ["pricing", "price_range", "stock", "on_hand", "reserved", "available_quantity", "main_image", "seo", "description_text", "currency", "combinations", "options", "is_available", "category"],
+  actions: ["product_warehouse_stock_set"],
+  fields: ["warehouse_stock", "pricing", "price_range", "stock", "on_hand", "reserved", "available_quantity", "main_image", "seo", "description_text", "currency", "combinations", "options", "is_available", "category"],
   lists: ["combination", "option"],
 };
 
@@ -23,7 +25,7 @@ export default function ProductPage() {
   return (
     <EntityEdit
       key={id} entity={useEntity("product")} byHand={BY_HAND} actions={<Preview />}
-      aside={<><Price /><Stock /></>} below={isRefused("Product", "options") ? null : <Options id={id ?? ""} />}
+      aside={<><Price /><Stock /></>} below={<>{!isRefused("Product", "options") && <Options id={id ?? ""} />}{mayRead("warehouses") && !isRefused("Product", "warehouse_stock") && <Warehouses id={id ?? ""} />}</>}
     />
   );
 }
