@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 import orjson
 
-from kernel.text import InvalidValue as InvalidValue
-from kernel.text import repr_value
+from kernel.text import InvalidValue, repr_value
 
 # A half-open interval (start included, end excluded); None leaves a side unbounded.
 TimeRange: TypeAlias = tuple[datetime | None, datetime | None]

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kernel.text import InvalidValue as InvalidValue
-from kernel.text import repr_value
+from kernel.text import InvalidValue, repr_value
 
 _CUSTOM_CODE = re.compile(r"[A-Z]")
 

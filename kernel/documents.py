@@ -8,8 +8,7 @@ from enum import StrEnum
 from validate_docbr import CNPJ, CPF
 
 from kernel.fields import MAX_IDENTIFIER, is_email, normalize_email, short_text
-from kernel.text import InvalidValue as InvalidValue
-from kernel.text import repr_value
+from kernel.text import InvalidValue, repr_value
 
 _PUNCTUATION = re.compile(r"[\s.\-/()\u2010-\u2015]+")
 _CPF_FORM = re.compile(r"[0-9]{11}")

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from kernel.record_conversion import Inline
-from kernel.text import InvalidValue as InvalidValue
-from kernel.text import repr_value
+from kernel.text import InvalidValue, repr_value
 
 # Far below BIGINT (9.2e18), so that price times quantity, summed over an order, still fits the column.
 MAX_CENTS = 10**15

@@ -5,15 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel import clock
-from kernel.clock import (
-    InvalidValue,
-    day_bounds,
-    format_rfc3339,
-    format_unix,
-    parse_date,
-    parse_unix,
-    period_range,
-)
+from kernel.clock import day_bounds, format_rfc3339, format_unix, parse_date, parse_unix, period_range
+from kernel.text import InvalidValue
 
 # A Wednesday.
 NOW = datetime(2026, 3, 4, 15, 30, 20, 123456, tzinfo=UTC)

@@ -13,11 +13,10 @@ from kernel.codes import (
     VENDOR_STATUSES,
     WAREHOUSE_STATUSES,
     CodeTable,
-    InvalidValue,
     parse_code,
     with_codes,
 )
-from kernel.text import repr_value
+from kernel.text import InvalidValue, repr_value
 
 TABLES = {name: table for name, table in vars(codes).items() if isinstance(table, CodeTable)}
 

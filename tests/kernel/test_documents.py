@@ -5,7 +5,6 @@ from validate_docbr import CNPJ, CPF
 
 from kernel.documents import (
     IdentifierType,
-    InvalidValue,
     chave_nota_check_digit,
     classify_identifier,
     has_cnpj_form,
@@ -18,6 +17,7 @@ from kernel.documents import (
     parse_chave_nota,
 )
 from kernel.fields import is_email, normalize_email
+from kernel.text import InvalidValue
 
 # From the NF-e manual's own example of the check digit.
 CHAVE = "52060433009911002506550120000007800267301615"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernel.money import MAX_CENTS, InvalidValue, format_cents, parse_cents
+from kernel.money import MAX_CENTS, format_cents, parse_cents
+from kernel.text import InvalidValue
 
 
 @pytest.mark.parametrize(
