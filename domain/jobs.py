@@ -18,7 +18,7 @@ from domain.bulk import operations as bulk_operations
 from domain.bulk.store_files import delete_files_of_unknown_stores
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
-from domain.catalog import stock
+from domain.catalog import stock, warehouse_stock
 from domain.gateway import notifications
 from domain.ledger import reconciliation
 from domain.mails import order_mails, sending
@@ -225,6 +225,10 @@ _STORES_WITH_ABANDONED_CARTS = _stores_with(
 _STORES_WITH_STOCK_CHANGES = """
     select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
 """
+_STORES_WITH_SWITCHED_WAREHOUSES = f"""
+    select * from tenants t where created_at <= $1
+        and exists (select from warehouses w where w.tenant_id = t.id and ({warehouse_stock.SWITCHED})) order by id
+"""
 _STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
 _STORES_WITH_STOCK_NOTICES = """
     select * from tenants t where created_at <= $1 and exists (select from stock_notices n where n.tenant_id = t.id) order by id
@@ -267,6 +271,7 @@ expire_carts = _in_batches("expire_carts", cart_cleanup.expire_carts, 1_000)
 emit_cart_updates = _in_batches("emit_cart_updates", cart_events.emit_due, 1_000)
 emit_abandoned_carts = _in_batches("emit_abandoned_carts", cart_events.emit_abandoned, 1_000)
 emit_stock_changes = _in_batches("emit_stock_changes", stock.emit_changes, 1_000)
+switch_warehouse_stock = _in_batches("switch_warehouse_stock", warehouse_stock.switch_stock, 500)
 write_ledgers = _in_batches("write_ledgers", reconciliation.write_queued, 200)
 send_stock_notices = _in_batches("send_stock_notices", stock_notices.send_notices, 500)
 write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 100)
@@ -341,6 +346,11 @@ _PERIODIC: tuple[Job, ...] = (
         "delete_unused_option_files",
         timedelta(hours=1),
         for_each_store(_STORES_WITH_WAITING_OPTION_FILES, delete_unused_option_files),
+    ),
+    Job(
+        "switch_warehouse_stock",
+        timedelta(seconds=10),
+        for_each_store(_STORES_WITH_SWITCHED_WAREHOUSES, switch_warehouse_stock),
     ),
     Job("emit_stock_changes", timedelta(seconds=5), for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes)),
 )

@@ -1,7 +1,8 @@
 """Set the stock of a product or its combinations by warehouse (docs/reference/shared.md#stock-by-warehouse).
 
-Triggers (models/migrations/sql/0084_warehouse_stock) apply what others write to `stock` to the warehouses; here the warehouses come first.
-Rows are locked in the order: warehouses, products, combinations; a warehouse that is switched off locks itself before its products.
+Triggers (models/migrations/sql: 0084_warehouse_stock, 0086_warehouse_switch) apply what others write to `stock` to the warehouses; here
+the warehouses come first. Rows are locked in the order: warehouses, products, combinations; a warehouse that is switched off locks itself
+before its products.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, InputValues, check_count, integer, read_fields
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.connection.database import execute, fetch, fetchrow, transaction
+from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, WAREHOUSE, find_ids, reject_missing, resolve_all
 
 MAX_ROWS = 1_000
@@ -38,8 +39,9 @@ WHERE s.tenant_id = $1 AND s.product_id = $2 AND s.warehouse_id = g.warehouse_id
     AND coalesce(s.combination_id, 0) = coalesce(g.combination_id, 0)
 """
 _SET = f"""
-INSERT INTO warehouse_stock AS s (tenant_id, product_id, warehouse_id, combination_id, quantity)
-SELECT $1, $2, g.warehouse_id, g.combination_id, g.quantity FROM {_ROWS} WHERE g.quantity IS NOT NULL
+INSERT INTO warehouse_stock AS s (tenant_id, product_id, warehouse_id, combination_id, quantity, is_active)
+SELECT $1, $2, g.warehouse_id, g.combination_id, g.quantity, w.status = 'A'
+FROM {_ROWS} JOIN warehouses w ON w.tenant_id = $1 AND w.id = g.warehouse_id WHERE g.quantity IS NOT NULL
 ON CONFLICT (tenant_id, product_id, coalesce(combination_id, 0), warehouse_id) DO UPDATE SET quantity = excluded.quantity
 WHERE s.quantity <> excluded.quantity
 """
@@ -47,8 +49,7 @@ WHERE s.quantity <> excluded.quantity
 _SUM = """
 UPDATE {table} x SET on_hand = x.reserved + u.quantity
 FROM (
-    SELECT {key} AS id, sum(CASE WHEN w.status = 'A' THEN s.quantity ELSE 0 END) AS quantity
-    FROM warehouse_stock s JOIN warehouses w ON w.tenant_id = s.tenant_id AND w.id = s.warehouse_id
+    SELECT {key} AS id, sum(CASE WHEN s.is_active THEN s.quantity ELSE 0 END) AS quantity FROM warehouse_stock s
     WHERE s.tenant_id = $1 AND s.product_id = $2 AND (s.combination_id IS NULL) = {is_product} GROUP BY {key}
 ) u
 WHERE x.tenant_id = $1 AND x.id = u.id AND x.stock <> u.quantity
@@ -152,3 +153,20 @@ async def _write(scope: Scope, owner: EditableProduct, rows: Sequence[_Entry]) -
         low = notifications.LowStock(after["name"], after["vendor_id"], after["stock"])
         await notifications.notify_low_stock(scope, [low])
     return True
+
+
+SWITCHED = """EXISTS (
+    SELECT FROM warehouse_stock s WHERE s.tenant_id = w.tenant_id AND s.warehouse_id = w.id
+        AND s.is_active = (w.status <> 'A' OR w.deleted_at IS NOT NULL)
+) OR w.deleted_at IS NOT NULL AND EXISTS (SELECT FROM warehouse_stock s WHERE s.tenant_id = w.tenant_id AND s.warehouse_id = w.id)"""
+"""The warehouses `w` that were disabled, deleted or made active, and whose stock isn't yet."""
+_SWITCH = f"""
+SELECT coalesce(sum(vitrine_switch_warehouse_stock($1, due.id, $2)), 0)::int
+FROM (SELECT w.id FROM warehouses w WHERE w.tenant_id = $1 AND ({SWITCHED}) ORDER BY w.id LIMIT 1) AS due
+"""
+
+
+async def switch_stock(scope: Scope, *, limit: int = 500) -> int:
+    """Count the stock of a warehouse whose status has changed, or don't any more, and return of how many products it was."""
+    async with transaction(scope):
+        return int(await fetchval(_SWITCH, scope.store.id, limit))

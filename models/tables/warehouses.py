@@ -73,10 +73,12 @@ class WarehouseUsergroup(Timestamped, table="warehouse_usergroups"):
 class WarehouseStock(StoreModel, table="warehouse_stock"):
     """The units of a product or combination that a warehouse can still sell.
 
-    Where there are rows, triggers keep `stock` of the product or combination the sum of those of active warehouses.
+    Where there are rows, triggers keep `stock` of the product or combination the sum of those that are active: as their warehouse is, or
+    was until a job gets to them.
     """
 
     warehouse = fields.ForeignKeyField("models.Warehouse", related_name="stock")
     product = fields.ForeignKeyField("models.Product", related_name="warehouse_stock")
     combination = fields.ForeignKeyField("models.Combination", null=True, related_name="warehouse_stock")
     quantity = fields.BigIntField()
+    is_active = fields.BooleanField(default=True)

@@ -12,6 +12,7 @@ from domain.catalog.combinations import create_combination, update_combination
 from domain.catalog.options import create_option
 from domain.catalog.products import bulk_upsert_products, update_product
 from domain.catalog.warehouse_stock import set_warehouse_stock
+from domain.jobs import switch_warehouse_stock
 from domain.orders.lifecycle import change_status
 from domain.purchase.edit import update_order
 from domain.warehouses.write import WAREHOUSE_RECORDS
@@ -221,9 +222,7 @@ async def test_writers_at_the_same_time_keep_the_sum(kit: Any) -> None:
     sets = [put(kit, product, {second: 15}) for product in products for _ in range(3)]
     results = await asyncio.gather(*switches, *orders, *writes, *sets, return_exceptions=True)
     assert [result for result in results if isinstance(result, BaseException)] == []
-    active = await kit.value(
-        "SELECT array_agg(id) FROM warehouses WHERE tenant_id = $1 AND status = 'A' AND deleted_at IS NULL"
-    )
+    active = await kit.value("SELECT array_agg(id) FROM warehouses WHERE tenant_id = $1 AND status = 'A'")
     for product in products:
         divided = await quantities(kit, product)
         assert await stock_of(kit, product) == sum(divided[number] for number in divided if number in active), product
@@ -364,3 +363,29 @@ async def test_the_database_reads_states_as_the_program_does(kit: Any) -> None:
     )
     for (text, cep), row in zip(cases, rows, strict=True):
         assert row["code"] == (state_code(text) or state_of_cep(cep)), (text, cep)
+
+
+@pytest.mark.parametrize("columns, left", [({"status": "D"}, 1), (None, 0)], ids=["disabled", "deleted"])
+async def test_the_stock_of_a_large_warehouse_is_switched_in_parts(kit: Any, columns: Any, left: int) -> None:
+    first, second = await two_warehouses(kit)
+    rows = [{"name": f"Copo {number}", "price_cents": 100} for number in range(500)]
+    products = [result.id for result in await bulk_upsert_products(kit.scope, rows)] + [await kit.product()]
+    for product in products:
+        await put(kit, product, {first: 2, second: 3})
+    stocks = "SELECT array_agg(DISTINCT stock ORDER BY stock) FROM products WHERE tenant_id = $1"
+    if columns is None:
+        await WAREHOUSE_RECORDS.delete(kit.scope, first)
+    else:
+        await WAREHOUSE_RECORDS.update(kit.scope, first, columns)
+    assert await kit.value(stocks) == [3, 5]
+    with active_scope(kit.scope):
+        assert await switch_warehouse_stock(kit.scope) == 1
+    assert await kit.value(stocks) == [3]
+    assert len(await quantities(kit, products[0])) == 1 + left
+    with active_scope(kit.scope):
+        assert await switch_warehouse_stock(kit.scope) == 0
+    if columns is not None:
+        await WAREHOUSE_RECORDS.update(kit.scope, first, {"status": "A"})
+        with active_scope(kit.scope):
+            assert await switch_warehouse_stock(kit.scope) == 1
+        assert await kit.value(stocks) == [5]

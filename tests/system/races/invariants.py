@@ -54,9 +54,8 @@ _WRONG = {
     "a product or combination whose stock differs from its warehouses": """
         SELECT coalesce('combination ' || c.id, 'product ' || p.id)
         FROM (
-            SELECT s.product_id, s.combination_id, sum(CASE WHEN w.status = 'A' THEN s.quantity ELSE 0 END) AS quantity
-            FROM warehouse_stock s JOIN warehouses w ON w.tenant_id = s.tenant_id AND w.id = s.warehouse_id
-            WHERE s.tenant_id = $1 GROUP BY s.product_id, s.combination_id HAVING bool_or(w.status = 'A')
+            SELECT s.product_id, s.combination_id, sum(s.quantity) FILTER (WHERE s.is_active) AS quantity
+            FROM warehouse_stock s WHERE s.tenant_id = $1 GROUP BY s.product_id, s.combination_id HAVING bool_or(s.is_active)
         ) s JOIN products p ON p.tenant_id = $1 AND p.id = s.product_id
         LEFT JOIN combinations c ON c.tenant_id = $1 AND c.id = s.combination_id
         WHERE s.quantity <> coalesce(c.stock, p.stock)
