@@ -60,7 +60,7 @@ function readable(type, depth = 0) {
     const { named } = unwrap(field.type);
     if (field.args.some((argument) => isNonNullType(argument.type) && argument.defaultValue === undefined)) return [];
     if (isAbstractType(named) || (field.deprecationReason && named.name === "JSON")) return [];
-    if (!isObjectType(named)) return [{ ...described(name, field), of: depth ? undefined : type.name }];
+    if (!isObjectType(named)) return [{ ...described(name, field), of: depth ? undefined : type.name, isHtml: /\bHTML\b/.test(field.description ?? "") || undefined }];
     if (named.name.endsWith("Connection")) return [];
     const base = { ...described(name, field), of: depth ? undefined : type.name };
     const entity = entityOf.get(named.name);

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from kernel.scope import active_scope
+from models.tables.boxes import BoxDescription, ProductBox
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
 from tests.harness.records import PASSWORD, add_product, add_user
-from tests.harness.scopes import value
+from tests.harness.scopes import system_scope, value
 
 pytestmark = OFFICE_MARKS
 # Each would change the page or send something, were it not taken out.
@@ -142,3 +144,19 @@ async def test_the_source_is_written_with_buttons_and_previewed(clerk: Clerk) ->
     # The browser says so of the document in which the HTML is parsed, where nothing runs.
     clerk.excuse("Content Security Policy directive")
     clerk.excuse("x:")
+
+
+@on_desktop
+async def test_a_list_shows_html_as_plain_text(clerk: Clerk) -> None:
+    staff = await add_user(clerk.store, "view_catalog", "manage_catalog", "view_content")
+    text = "<p>Quadro &amp; <b>moldura</b></p><script>window.stolen = 1</script><ul><li>Um</li><li>Dois</li></ul>"
+    with active_scope(system_scope(clerk.store)):
+        box = await ProductBox.create(name="Caixa de quadros")
+        await BoxDescription.create(box_id=box.id, lang_code="pt", title="Quadros", full_description=text)
+    await clerk.sign_in(staff.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go("/box_description", "")
+    await clerk.see("Quadro & moldura Um Dois")
+    shown = await clerk.page.evaluate("document.querySelector('main').innerText")
+    assert "<p>" not in shown
+    assert "stolen" not in shown

@@ -15,11 +15,14 @@ from tests.bulk.conftest import CREATE_MUTATION, UPLOAD, Bulk
 from tests.harness.clients import NewApp, NewClient
 from tests.harness.http import Client
 from tests.harness.oauth import graphql_error, graphql_result
-from tests.harness.records import add_product
+from tests.harness.records import add_product, insert
 from tests.harness.scopes import execute, rows, system_scope, value
 
 CREATE = "mutation ($input: ProductInput!) { product_create(input: $input) { id name } }"
 STOCK = "mutation ($id: ID!, $stock: BigInt!) { product_update(id: $id, input: {stock: $stock}) { stock } }"
+
+WAREHOUSE_STOCK = """mutation ($id: ID!, $stock: [WarehouseStockInput!]!) {
+    product_warehouse_stock_set(id: $id, stock: $stock) { stock } }"""
 
 
 def product(number: int, **fields: Any) -> dict[str, Any]:
@@ -57,6 +60,20 @@ async def test_a_refused_line_changes_nothing_and_says_why(bulk: Bulk, admin: Cl
         if "errors" in result
     }
     assert refused == {2: {"price_cents": "price_invalid"}, 3: {"sku": "sku_taken"}, 4: {"category_id": "not_found"}}
+
+
+async def test_the_stock_of_many_products_is_set_and_exported_by_warehouse(bulk: Bulk, admin: Client) -> None:
+    warehouse = await insert(admin.store, "warehouses", name="Centro")
+    products = [await add_product(admin.store) for _ in range(3)]
+    stock = [[{"warehouse_id": warehouse.id, "quantity": number}] for number in range(3)]
+    lines = [{"id": product.id, "stock": each} for product, each in zip(products, stock, strict=True)]
+    operation, results = await bulk.mutate(admin, WAREHOUSE_STOCK, lines)
+    assert (operation["state"], operation["error_count"]) == ("completed", 0)
+    assert [result["data"]["product_warehouse_stock_set"]["stock"] for result in results] == [0, 1, 2]
+    operation = await bulk.create(admin, "{ products { id warehouse_stock { warehouse_id quantity } } }")
+    await bulk.work()
+    exported = await bulk.results(admin, await bulk.show(admin, operation["id"]))
+    assert {row["id"]: row["warehouse_stock"] for row in exported} == {line["id"]: line["stock"] for line in lines}
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,16 @@ export function Picture({ url, alt, size = 48 }: { url: string; alt: string; siz
   return <Box component="img" src={url} alt={alt} loading="lazy" sx={{ width: size, height: size, objectFit: "cover", borderRadius: 1.5, bgcolor: "#eeece5", display: "block" }} />;
 }
 
+// What a browser shows of HTML, without its form. A parsed document runs and loads nothing.
+function plainText(html: string): string {
+  const { body } = new DOMParser().parseFromString(html.replace(/<\/?(?:br|p|div|li|h[1-6]|t[dhr]|blockquote)\b/gi, " $&"), "text/html");
+  for (const each of body.querySelectorAll("script, style, template")) each.remove();
+  return (body.textContent ?? "").replace(/\s+/g, " ").trim();
+}
+
 function Text({ field, text }: { field: Field; text: string }) {
   if (field.name === "color") return <Box component="span" sx={{ display: "inline-flex", gap: 1, alignItems: "center" }}><Box component="span" sx={{ width: 16, height: 16, borderRadius: "50%", bgcolor: text }} />{text}</Box>;
   if (field.name === "url" && /\/media\//.test(text)) return <Picture url={text} alt="" />;
-  return <Box component="span" sx={{ overflowWrap: "anywhere" }}>{text.length > 140 ? `${text.slice(0, 140)}…` : text}</Box>;
+  const shown = field.isHtml ? plainText(text) : text;
+  return <Box component="span" sx={{ overflowWrap: "anywhere" }}>{shown.length > 140 ? `${shown.slice(0, 140)}…` : shown}</Box>;
 }
