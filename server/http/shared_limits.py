@@ -68,11 +68,11 @@ UNAVAILABLE = (RedisError, OSError, TimeoutError)
 
 
 class _Hit(NamedTuple):
-    """A request to count, and the future that gets `[count, milliseconds left]`."""
+    """A request to count, and the future that gets `(count, milliseconds left)`."""
 
     key: str
     milliseconds: int
-    counted: asyncio.Future[list[int]]
+    counted: asyncio.Future[tuple[int, int]]
 
 
 class SharedCounters:
@@ -139,7 +139,7 @@ class SharedCounters:
         if self._recheck_task is None:
             try:
                 length = int(window * 1_000)
-                return _state(limit, await self._peek(keys=[_key(key, length)], args=[length]))
+                return _state(limit, *await self._peek(keys=[_key(key, length)], args=[length]))
             except UNAVAILABLE as error:
                 self._fall_back(error)
         return await self._fallback.peek(key, limit, window)
@@ -175,25 +175,28 @@ class SharedCounters:
         self._hits.append(_Hit(_key(key, length), length, counted))
         if self._sending is None:
             self._sending = asyncio.create_task(self._send(), context=Context())
-        return _state(limit, await counted)
+        return _state(limit, *await counted)
 
     async def _send(self) -> None:
-        """Count what waits, and what has come meanwhile, until nothing waits."""
-        while self._hits:
-            hits = self._hits[:MOST_HITS_AT_ONCE]
-            del self._hits[:MOST_HITS_AT_ONCE]
-            waiting = [hit.counted for hit in hits]
-            try:
+        """Count what waits, and what has come meanwhile, until nothing waits. When Redis fails, all that waits fails with it."""
+        hits: list[_Hit] = []
+        try:
+            while self._hits:
+                hits = self._hits[:MOST_HITS_AT_ONCE]
+                del self._hits[:MOST_HITS_AT_ONCE]
                 states = await self._hit(keys=[hit.key for hit in hits], args=[hit.milliseconds for hit in hits])
-            except Exception as error:  # whichever it is, the requests that wait raise it
-                for counted in waiting:
-                    if not counted.done():
-                        counted.set_exception(error)
-            else:
-                for counted, state in zip(waiting, states, strict=True):
-                    if not counted.done():
-                        counted.set_result(state)
-        self._sending = None
+                for hit, (count, left) in zip(hits, states, strict=True):
+                    if not hit.counted.done():
+                        hit.counted.set_result((count, left))
+        except Exception as error:  # whichever it is, the requests that wait raise it
+            if isinstance(error, TypeError | ValueError):
+                error = RedisError("the answer is not one of the script")
+            for hit in (*hits, *self._hits):
+                if not hit.counted.done():
+                    hit.counted.set_exception(error)
+            self._hits.clear()
+        finally:
+            self._sending = None
 
     def _fall_back(self, error: BaseException) -> None:
         """Count in this process from now on; log it once."""
@@ -223,6 +226,5 @@ def _key(key: str, milliseconds: int) -> str:
     return f"{PREFIX}:{milliseconds}:{key}"
 
 
-def _state(limit: int, state: list[int]) -> RateLimitState:
-    count, left = state
+def _state(limit: int, count: int, left: int) -> RateLimitState:
     return RateLimitState(limit, max(0, limit - count), time.time() + left / 1_000, count <= limit)

@@ -196,6 +196,7 @@ async def test_a_hanging_redis_delays_requests_only_briefly(
 ) -> None:
     monkeypatch.setattr(shared_limits, "ANSWER_SECONDS", 0.5)
     monkeypatch.setattr(shared_limits, "RECHECK_SECONDS", 0.05)
+    monkeypatch.setattr(shared_limits, "MOST_HITS_AT_ONCE", 10)
     async with logged() as events, counting(redis.url) as counters:
         await counters.hit("k", 100)
         redis.freeze()
@@ -210,6 +211,30 @@ async def test_a_hanging_redis_delays_requests_only_briefly(
         await until(lambda: counters.is_shared)
         assert (await counters.hit("k", 1_000)).allowed
     assert events == [LOST, BACK]
+
+
+async def test_no_request_waits_for_a_server_that_answers_something_else() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65_536):
+            writer.write(b"+OK\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with logged() as events, counting(f"redis://127.0.0.1:{port}/0") as counters, asyncio.timeout(10):
+            for count in (1, 2):
+                assert (await counters.hit("k", 5)).remaining == 5 - count
+    assert events == [LOST]
+
+
+async def test_a_script_that_redis_has_forgotten_is_sent_again(redis: RedisServer) -> None:
+    async with counting(redis.url) as one, counting(redis.url) as other, Redis.from_url(redis.url) as client:
+        await one.open()
+        await client.script_flush()
+        verdicts = await asyncio.gather(*(counters.hit("app", 700) for _ in range(1_000) for counters in (one, other)))
+        assert sum(verdict.allowed for verdict in verdicts) == 700
+        assert one.is_shared
+        assert other.is_shared
 
 
 async def test_an_unavailable_redis_is_logged_at_start(redis: RedisServer) -> None:
