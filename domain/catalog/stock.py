@@ -127,6 +127,7 @@ SELECT u.product_id, u.combination_id, u.units, c.id, c.name, c.vendor_id, c.sto
 FROM units u LEFT JOIN changed c ON u.combination_id IS NULL AND c.id = u.product_id
 """
 
+_FORGET_WAREHOUSES = "DELETE FROM order_allocations WHERE tenant_id = $1 AND order_id = $2"
 _ADJUST_STATEMENTS = {StockOwner.PRODUCT: _ADJUST, StockOwner.COMBINATION: _ADJUST_COMBINATIONS}
 _ADVANCE_STATEMENTS = {
     StockOwner.PRODUCT: f"""SELECT {of_row(IN_ADVANCE, "p")} AS sells_in_advance FROM products p
@@ -260,6 +261,11 @@ async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_st
             combinations[row["combination_id"]] = change
     await check_changes(scope, products, [row for row in rows if row["id"] is not None])
     await adjust_stock(scope, combinations, StockOwner.COMBINATION, order_id=order_id)
+
+
+async def keep_taken(scope: Scope, order_id: int) -> None:
+    """Give nothing of an order back, now or later: which warehouses its units came from is forgotten."""
+    await execute_later(_FORGET_WAREHOUSES, scope.store.id, order_id)
 
 
 _TAKE_CHANGES = """

@@ -25,10 +25,12 @@ from models.references import COMBINATION, WAREHOUSE, find_ids, reject_missing, 
 MAX_ROWS = 1_000
 _FIELDS = {"quantity": InputField("quantity", integer(0, MAX_QUANTITY, nullable=True), code="quantity_invalid")}
 
-# A product may be stored by its vendor and by the store.
+# A product may be stored by its vendor and by the store; where a former vendor stores it, the store may end that.
 _LOCK_WAREHOUSES = """
-SELECT id FROM warehouses WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL
-    AND (vendor_id = $3 OR (vendor_id IS NULL AND NOT $4)) ORDER BY id FOR SHARE
+SELECT id FROM warehouses w WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL
+    AND (vendor_id = $3 OR NOT $4 AND (vendor_id IS NULL OR EXISTS (
+        SELECT FROM warehouse_stock s WHERE s.tenant_id = $1 AND s.product_id = $5 AND s.warehouse_id = w.id
+    ))) ORDER BY id FOR SHARE
 """
 _COMBINATIONS = "SELECT id FROM combinations WHERE tenant_id = $1 AND product_id = $2 AND deleted_at IS NULL"
 _STOCK = "SELECT name, vendor_id, stock, tracking FROM products WHERE tenant_id = $1 AND id = $2"
@@ -108,7 +110,7 @@ async def _resolve(
     warehouses = await resolve_all(scope, WAREHOUSE, [entry.get("warehouse") for entry in entries], field="warehouse")
     is_vendor = scope.actor.kind is ActorKind.VENDOR
     ids = list(warehouses.values())
-    locked = await fetch(_LOCK_WAREHOUSES, scope.store.id, ids, owner.vendor_id, is_vendor)
+    locked = await fetch(_LOCK_WAREHOUSES, scope.store.id, ids, owner.vendor_id, is_vendor, owner.id)
     usable = {row["id"] for row in locked}
     reject_missing(WAREHOUSE, [name for name, number in warehouses.items() if number not in usable], field="warehouse")
     combinations = await _resolve_combinations(scope, owner, entries)

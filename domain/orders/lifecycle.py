@@ -184,6 +184,8 @@ async def apply_transition(
         await settle_coupons(scope, locked.id)
     if transition.moves_stock:
         await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
+    else:
+        await stock.keep_taken(scope, locked.id)
     return transition
 
 

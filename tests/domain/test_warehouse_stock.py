@@ -127,6 +127,23 @@ async def test_a_product_without_warehouses_is_as_before(kit: Any) -> None:
     assert (await stock_of(kit, product), await quantities(kit, product)) == (4, {})
 
 
+async def test_an_empty_warehouse_that_is_active_again_gets_the_stock_that_was_written_meanwhile(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    product, combination = await combined(kit)
+    plain = await kit.product(stock=3)
+    await put(kit, plain, {first: 0, second: 0})
+    await put(kit, product, {first: 0}, combination=combination)
+    for number in (first, second):
+        await WAREHOUSE_RECORDS.update(kit.scope, number, {"status": "D"})
+    await update_product(kit.scope, plain, {"stock": 9})
+    await update_combination(kit.scope, combination, {"stock": 4})
+    for number in (first, second):
+        await WAREHOUSE_RECORDS.update(kit.scope, number, {"status": "A"})
+        assert await quantities(kit, plain) == {first: 9, second: 0}, number
+        assert await quantities(kit, product, combination) == {first: 4}, number
+    assert (await stock_of(kit, plain), await stock_of(kit, combination, "combinations")) == (9, 4)
+
+
 async def test_a_disabled_warehouse_sells_nothing_until_it_is_active_again(kit: Any) -> None:
     first, second = await two_warehouses(kit)
     product, combination = await combined(kit)
@@ -302,6 +319,32 @@ async def test_units_of_a_warehouse_that_is_gone_return_to_the_first_one(kit: An
     await change_status(kit.scope, order.id, "I")
     assert await quantities(kit, product) == {second: 5, third: 1}
     assert (await stock_of(kit, product), await allocations(kit, order.id)) == (6, {})
+
+
+async def test_the_store_may_empty_the_warehouses_of_a_former_vendor(kit: Any) -> None:
+    former, vendor = await kit.vendor(), await kit.vendor()
+    own, other = await warehouse(kit, "Ateliê", vendor=former), await warehouse(kit, "Sul", vendor=former)
+    product = await kit.product(vendor=former)
+    await put(kit, product, {own: 3})
+    await update_product(kit.scope, product, {"vendor": vendor})
+    for number, scope in ((other, kit.scope), (own, kit.as_vendor(vendor))):
+        with pytest.raises(ValidationFailed):
+            await put(kit, product, {number: None}, scope=scope)
+    await put(kit, product, {own: 0})
+    assert (await stock_of(kit, product), await quantities(kit, product)) == (0, {own: 0})
+    await put(kit, product, {own: None})
+    assert await quantities(kit, product) == {}
+
+
+async def test_units_that_do_not_come_back_are_of_no_warehouse_when_the_order_is_opened_again(kit: Any) -> None:
+    first, second = await two_warehouses(kit)
+    product = await kit.product()
+    await put(kit, product, {first: 9, second: 9})
+    order = await kit.order((product, 3))
+    for status, of_first, taken in (("P", 6, 3), ("C", 6, 3), ("I", 6, 0), ("O", 3, 3), ("I", 6, 0)):
+        await change_status(kit.as_admin(family="legacy"), order.id, status, force=True)
+        assert await quantities(kit, product) == {first: of_first, second: 9}, status
+        assert sum((await allocations(kit, order.id)).values()) == taken, status
 
 
 async def test_a_customer_of_a_vendor_is_served_by_its_warehouse_first(kit: Any) -> None:
