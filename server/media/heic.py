@@ -12,6 +12,7 @@ import pyvips
 _OPTIONS = (1, True, False, True, True, "", False)
 _BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis")
 _INTERPRETATIONS = {1: "b-w", 2: "b-w", 3: "srgb", 4: "srgb"}
+_SIZES = ("Security limit", "Invalid image size")
 _ERRORS = (ValueError, EOFError, SyntaxError, RuntimeError, OSError, IndexError, KeyError)
 
 
@@ -20,9 +21,9 @@ class HeicError(Exception):
 
     @property
     def is_for_want_of_memory(self) -> bool:
-        """Return whether more memory would have helped; a picture larger than its header says is refused with similar words."""
+        """Return whether more memory would have helped; a picture of another size than its header says is refused with similar words."""
         text = str(self)
-        return text.startswith("Memory allocation error") and "Security limit" not in text
+        return text.startswith("Memory allocation error") and not any(reason in text for reason in _SIZES)
 
 
 def is_heic(content: bytes) -> bool:

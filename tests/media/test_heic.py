@@ -144,6 +144,14 @@ async def test_damaged_bytes_end_nothing_but_their_request(renderer, name):
     assert (await renderer.inspect(content)).mime_type == "image/heic"
 
 
+async def test_a_sequence_of_no_size_is_damaged(renderer):
+    """Libheif says that memory is missing for a picture of no width."""
+    content = heic("wide-gamut")
+    sequence = content.index(b"\x03\xc4\x05\x0b") - 2
+    with pytest.raises(NotAnImage, match=DAMAGED):
+        await renderer.inspect(content[:sequence] + b"\xff" * 4 + content[sequence + 4 :])
+
+
 async def test_a_signature_without_an_image_is_refused(renderer):
     for content in (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"):
         with pytest.raises(NotAnImage, match=DAMAGED):
