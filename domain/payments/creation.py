@@ -18,7 +18,7 @@ from uuid import UUID
 import orjson
 
 from domain import event_types, events, record_events
-from domain.idempotency import IN_PROGRESS
+from domain.idempotency import IN_PROGRESS, REUSED
 from domain.ledger.split import read_shares
 from domain.orders.charged_payments import add_interest
 from domain.orders.locked import LockedOrder
@@ -157,6 +157,8 @@ async def _resume(scope: Scope, facts: PaymentFacts, created: UUID, input: Payme
     """Return a payment that was created before; its gateway is called again if it never answered: the payment's id makes that harmless."""
     stored = await find_payment(scope, created, of_removed_order=True)
     payment = stored.payment
+    if payment.order_id != facts.order.id:
+        raise RuleViolation(REUSED)
     if payment.status != PaymentStatus.PENDING or payment.gateway_charge_id is not None:
         return _Begun(payment)
     at = now()

@@ -509,6 +509,23 @@ async def test_the_same_key_of_a_killed_process_continues_before_the_job_does(
     await check_books(kit, order)
 
 
+async def pix(kit, order) -> dict[str, Any]:
+    """Return the payment method of an order, for another one."""
+    return {"payment_method": (await kit.record("orders", order.id))["payment_method_id"]}
+
+
+async def test_the_key_of_a_payment_in_doubt_pays_no_other_order(kit, order, gateway):
+    other = await kit.order((await kit.product(), 1), **await pix(kit, order))
+    gateway.create = no_answer
+    with active_claim(claim_of("key")):
+        payment = await create(kit, order)
+        await let_time_pass(kit)
+        with pytest.raises(RuleViolation, match="idempotency key reused with a different request"):
+            await create(kit, other)
+    assert await payments_of(kit, other) == []
+    assert [each["public_id"] for each in await payments_of(kit, order)] == [payment["public_id"]]
+
+
 @repeated
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_refund_whose_process_is_killed_is_made_once(kit, order, database_url, point, repetition):
