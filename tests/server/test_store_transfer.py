@@ -20,9 +20,11 @@ from auth.store_resolution import invalidate_store
 from auth.two_factor_codes import SECRET_PURPOSE
 from domain import stores
 from domain.apps.registration import register_app
+from domain.catalog.warehouse_stock import set_warehouse_stock
 from domain.media.addresses import media_key
 from domain.storage import Storage, open_storage
 from domain.stores import GATEWAY_PURPOSE
+from domain.warehouses.write import WAREHOUSE_RECORDS
 from kernel.scope import active_scope
 from kernel.signatures import token_hash
 from models.table_contents import STORES
@@ -84,6 +86,12 @@ async def rows_of(owner_url: str, public_id: object) -> dict[str, Counter[str]]:
 
 async def test_a_store_is_moved_with_every_row_and_key(sample, other_sample, here, there, tmp_path):
     file = tmp_path / "loja.store"
+    # With stock in warehouses, of which an order has some.
+    await WAREHOUSE_RECORDS.update(sample.scope, sample.warehouse.number, {"status": "A"})
+    entries = [{"warehouse": sample.warehouse.number, "quantity": 7}]
+    await set_warehouse_stock(sample.scope, sample.mug.number, entries)
+    await sample.place_order((sample.mug, 2), user=sample.bia.number)
+    assert await sample.value("select sum(quantity) from order_allocations") == 2
     before = await rows_of(here.settings["DATABASE_URL"], sample.store.public_id)
     exported = here("tenant", "export", sample.host, str(file), "--json").json
     imported = there("tenant", "import", str(file), "--json").json
