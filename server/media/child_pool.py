@@ -270,8 +270,10 @@ class _Child:
 
     def kill(self) -> None:
         """End the process at once, whatever it does."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        if self._process.returncode is None:
+            # Not `Process.kill`: it waits for a process that has just ended, and asyncio, which waits too, warns that there is none.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def stop(self) -> None:
         """Kill the process and wait for its end, so that it leaves no zombie."""

@@ -64,6 +64,9 @@ RENAMED = {
     "VendorSignupInput.company": "name",
     "VariationGroupInput.product_ids": "products.id",
     "WarehouseAreaInput.area_id": "id",
+    "WarehouseStockInput.combination_id": "combinations.id",
+    "WarehouseStockInput.quantity": "warehouse_stock.quantity",
+    "WarehouseStockInput.warehouse_id": "warehouse_stock.warehouse_id",
 }
 # The members of the order that a checkout returns are those of a shop; the whole order is read by its customer and by staff.
 OF_THE_ORDER = {
