@@ -47,8 +47,8 @@ WHERE t.tenant_id = $1 AND t.{{key}} = $2 AND (t.deleted_at IS NULL OR $4)
 FOR NO KEY UPDATE OF t
 """
 # It returns no row, so that it can be sent together with the statement that follows.
-_LOCK_FIRST = """
-WITH locked AS MATERIALIZED (SELECT id FROM orders WHERE tenant_id = $1 AND {key} = $2 FOR NO KEY UPDATE)
+_LOCK_MATCHING = """
+WITH locked AS MATERIALIZED (SELECT t.id FROM orders t WHERE t.tenant_id = $1 AND {condition} FOR NO KEY UPDATE OF t)
 SELECT 1 FROM locked WHERE id < 0
 """
 _READ_BY_ID = _LOCK.replace("{key}", "id").replace("FOR NO KEY UPDATE OF t", "")
@@ -137,12 +137,13 @@ async def lock_order(scope: Scope, order: object, *, may_be_removed: bool = Fals
 
 
 async def lock_first(scope: Scope, order: Reference) -> None:
-    """Lock an order, if there is one, before the next statement of the transaction, which reads it as it is under the lock.
+    """Lock an order, if there is one, before the next statement of the transaction, which reads it as it is under the lock."""
+    await lock_matching(scope, "t.id = $2" if isinstance(order, int) else "t.public_id = $2", order)
 
-    For the system, with a statement that decides what the caller may see of the order.
-    """
-    key = "id" if isinstance(order, int) else "public_id"
-    await execute_later(_LOCK_FIRST.format(key=key), scope.store.id, order)
+
+async def lock_matching(scope: Scope, condition: str, *params: object) -> None:
+    """Do what `lock_first` does for the order `t` of a condition, whose parameters begin at $2: none is locked that it leaves out."""
+    await execute_later(_LOCK_MATCHING.format(condition=condition), scope.store.id, *params)
 
 
 async def read_order(scope: Scope, order_id: int) -> LockedOrder | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from domain.orders.locked import COLUMNS, LockedOrder, lock_first
+from domain.orders.locked import COLUMNS, LockedOrder, lock_matching
 from domain.payments.gateways import NEW_METHODS_OF_ORDER, GatewayMethod, usable_methods
 from domain.payments.requests import ORDER_COLUMNS
 from kernel.errors import NotFound
@@ -43,8 +43,8 @@ class PaymentFacts:
 
 
 async def lock_facts(system: Scope, condition: Condition, creation_hash: bytes | None) -> PaymentFacts:
-    """Lock the order of a condition, whose first parameter is its id, and return the facts; raises NotFound."""
-    await lock_first(system, condition.params[0])
+    """Lock the order of a condition and return the facts; raises NotFound."""
+    await lock_matching(system, condition.sql.format("$2", "$3"), *condition.params)
     row = await fetchrow(
         _READ.format(condition=condition.sql.format("$3", "$4")), system.store.id, creation_hash, *condition.params
     )

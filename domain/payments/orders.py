@@ -47,7 +47,7 @@ async def find_order(scope: Scope, order: object, token: str | None) -> int:
 
 
 def payable_by(scope: Scope, order: object, token: str | None) -> Condition:
-    """Return the condition of an order `t` that the caller may pay; its first parameter is the order's id. Raises NotFound for none."""
+    """Return the condition of an order `t` that the caller may pay. Raises NotFound for none."""
     if scope.actor.kind in STAFF:
         reference = parse_reference(order)
         condition = None if reference is None else by_id(reference)

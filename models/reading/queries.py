@@ -144,7 +144,7 @@ class ToMany:
     `key` is the SQL expression of the foreign key, `order` the order of a parent's children. `through` replaces the child's table by a join
     with an association table (it must define `t`). `parent` is the referenced column of the parent. `entity` declares which of the rows
     are shown, where these are others than in lists. `match`, in place of `key` and `through` where the rows of one parent are read, is a
-    condition on the id in `{parent}` by which an index finds them in their order.
+    condition on the id in `{parent}` by which an index finds them in their order; for relations with a size.
     """
 
     key: str
