@@ -15,7 +15,7 @@ from kernel.fields import InputField, check_count, name_text, read_fields
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.reading.queries import Condition, Entity
-from models.references import CATEGORY, PAGE, PRODUCT, VENDOR, ReferenceType, resolve_all
+from models.references import CATEGORY, COLLECTION, PAGE, PRODUCT, VENDOR, ReferenceType, resolve_all
 from models.rows import replace_rows
 from models.tables.content import Menu
 
@@ -25,6 +25,7 @@ _HANDLE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _REFERENCES: Mapping[str, ReferenceType] = {
     "product_id": PRODUCT,
     "category_id": CATEGORY,
+    "collection_id": COLLECTION,
     "page_id": PAGE,
     "vendor_id": VENDOR,
 }

@@ -89,6 +89,7 @@ class MenuItem(StoreModel, table="menu_items"):
     category = fields.ForeignKeyField("models.Category", null=True, related_name="menu_items")
     page = fields.ForeignKeyField("models.Page", null=True, related_name="menu_items")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="menu_items")
+    collection = fields.ForeignKeyField("models.ProductCollection", null=True, related_name="menu_items")
     link = fields.TextField(null=True)
     node = fields.BigIntField(generated=True)
     parent_node = fields.BigIntField(null=True, generated=True)

@@ -10,6 +10,7 @@ from schema.fields import column, entity_type, relation
 from schema.inputs import input_type, one_of_input, optional_field
 from schema.scalars import ID, DateTime
 from schema.types.catalog import CategoryObject, ProductObject
+from schema.types.collections import CollectionObject
 from schema.types.content import PageObject
 from schema.types.marketplace import VendorObject
 
@@ -23,6 +24,7 @@ class MenuItemObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     name: str = column(description="The text.")
     category: CategoryObject | None = relation(ToOne("category_id"), "The category that it leads to.")
+    collection: CollectionObject | None = relation(ToOne("collection_id"), "The collection that it leads to.")
     page: PageObject | None = relation(ToOne("page_id"), "The page that it leads to.")
     product: ProductObject | None = relation(ToOne("product_id"), "The product that it leads to.")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that it leads to.")
@@ -51,6 +53,7 @@ class MenuTargetInput:
     """What a menu item leads to: exactly one of these."""
 
     category_id: ID | None = optional_field("A category.")
+    collection_id: ID | None = optional_field("A collection.")
     page_id: ID | None = optional_field("A page.")
     product_id: ID | None = optional_field("A product.")
     vendor_id: ID | None = optional_field("A vendor.")

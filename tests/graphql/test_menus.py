@@ -11,7 +11,7 @@ from models.connection import database
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
 from tests.harness.sample_store import SampleStore
 
-ITEM = "name link category { slug } page { slug } product { slug } vendor { slug }"
+ITEM = "name link category { slug } collection { slug } page { slug } product { slug } vendor { slug }"
 MENU = f"""query($handle: String!) {{ menu(handle: $handle) {{
     handle name items {{ {ITEM} items {{ {ITEM} items {{ {ITEM} }} }} }} }} }}"""
 CREATE = "mutation($input: MenuInput!) { menu_create(input: $input) { id } }"
@@ -39,6 +39,11 @@ async def create(sample: SampleStore, *items: Any, handle: str = "main") -> Any:
     return await send(sample, CREATE, input={"handle": handle, "name": "Principal", "items": list(items)})
 
 
+async def add_collection(sample: SampleStore) -> str:
+    query = 'mutation { collection_create(input: {name: "Presentes"}) { id } }'
+    return str((await send(sample, query))["data"]["collection_create"]["id"])
+
+
 async def add_page(sample: SampleStore) -> str:
     query = 'mutation { page_create(input: {name: "Ajuda"}) { id } }'
     return str((await send(sample, query))["data"]["page_create"]["id"])
@@ -55,13 +60,15 @@ async def test_a_storefront_reads_nested_items_with_what_they_lead_to(sample: Sa
             "items": [{"name": "Mais", "items": below}, leaf("Ajuda", page_id=page)],
         },
         leaf("Ateliê", vendor_id=vendor),
+        leaf("Para dar", collection_id=await add_collection(sample)),
     )
     assert "errors" not in answer, answer
     menu = await shown(sample)
-    house, atelier = menu["items"]
+    house, atelier, gifts = menu["items"]
     assert (menu["handle"], menu["name"]) == ("main", "Principal")
     assert (house["name"], house["category"] is None, house["link"]) == ("Casa", False, None)
     assert atelier["vendor"]["slug"]
+    assert (gifts["collection"], gifts["page"]) == ({"slug": "presentes"}, None)
     more, help_ = house["items"]
     assert help_["page"] == {"slug": "ajuda"}
     assert (more["name"], more["category"], more["link"]) == ("Mais", None, None), "a heading"
@@ -73,20 +80,23 @@ async def test_a_storefront_reads_nested_items_with_what_they_lead_to(sample: Sa
 
 async def test_shoppers_see_what_they_can_open(sample: SampleStore) -> None:
     product, gone = await sample.add_product(), await sample.add_product()
-    page = await add_page(sample)
+    page, collection = await add_page(sample), await add_collection(sample)
     items = [
         leaf("a", product_id=str(product.id)),
         leaf("b", product_id=str(gone.id)),
         leaf("c", page_id=page),
+        {**leaf("e", collection_id=collection), "items": [leaf("f", link="/f")]},
         {"name": "d"},
     ]
     await create(sample, *items)
     await sample.execute("update products set status = 'D' where id = $1", product.number)
     await sample.execute("update products set deleted_at = now() where id = $1", gone.number)
     await sample.execute("update pages set status = 'D' where public_id = $1", page)
+    assert [item["name"] for item in (await shown(sample))["items"]] == ["e", "d"]
+    await sample.execute("update collections set status = 'D' where public_id = $1", collection)
     assert [item["name"] for item in (await shown(sample))["items"]] == ["d"]
     unfiltered = (await send(sample, MENU, handle="main"))["data"]["menu"]
-    assert [item["name"] for item in unfiltered["items"]] == ["a", "b", "c", "d"]
+    assert [item["name"] for item in unfiltered["items"]] == ["a", "b", "c", "e", "d"]
 
 
 async def test_an_update_replaces_the_items_and_leaves_the_equal_ones(sample: SampleStore) -> None:
@@ -119,6 +129,8 @@ def _deep(levels: int) -> dict[str, Any]:
         ("target_invalid", leaf("a", link=None)),
         ("not_found", leaf("a", page_id="6f9619ff-8b86-d011-b42d-00c04fc964ff")),
         ("not_found", leaf("a", page_id="x")),
+        ("not_found", leaf("a", collection_id="6f9619ff-8b86-d011-b42d-00c04fc964ff")),
+        ("target_invalid", leaf("a", collection_id="1", page_id="1")),
         ("link_invalid", leaf("a", link="javascript:alert(1)")),
         ("link_invalid", leaf("a", link="//evil.example")),
         ("name_required", {"name": " "}),

@@ -30,8 +30,9 @@ export function footerItems(): Item[] {
 }
 
 /** Return where an item leads; undefined for a heading. */
-export function addressOf({ category, page, product, vendor, link }: Item): string | undefined {
+export function addressOf({ category, collection, page, product, vendor, link }: Item): string | undefined {
   if (category) return `/categoria/${category.slug}`;
+  if (collection) return `/colecao/${collection.slug}`;
   if (page) return `/pagina/${page.slug}`;
   if (product) return `/produto/${product.slug}`;
   return vendor ? `/vendedor/${vendor.slug}` : (link ?? undefined);
