@@ -14,8 +14,10 @@ from auth.schemes import authenticate
 from domain.apps.installations import approve_app
 from domain.apps.registration import authenticate_client, find_app
 from kernel.scope import Store, active_scope
+from server.example_storefront import KEY_NAME
 from server.operations import store_admin
 from tests.harness.oauth import signing_secret
+from tests.harness.packages import EXAMPLE
 from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -153,3 +155,12 @@ async def test_documents_of_a_manifest_are_pushed_for_a_key(vitrine, store, tmp_
     assert "Cannot query field 'nothing'" in vitrine(*push).error_line
     manifest.write_text(json.dumps({"0" * 40: query}))
     assert "is not the SHA-256 of its document" in vitrine(*push).error_line
+
+
+async def test_the_documents_of_the_example_storefront_are_pushed(vitrine, store):
+    manifest = EXAMPLE.sources / "documents.json"
+    vitrine("storefront-key", "create", "--tenant", str(store.public_id), "--name", KEY_NAME)
+    push = ("documents", "push", str(manifest), "--tenant", str(store.public_id), "--key", KEY_NAME)
+    pushed = vitrine(*push, "--only", "--json").json
+    assert pushed["trusted_documents_only"]
+    assert pushed["documents"] == len(json.loads(manifest.read_bytes())) > 50
