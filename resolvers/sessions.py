@@ -18,7 +18,7 @@ from kernel.errors import Forbidden, NotFound
 from kernel.scope import Scope
 from models.reading import row_reads
 from models.reading.queries import Condition, Row
-from models.reading.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
+from models.reading.response_shapes import CalculatedField, ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.engine.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
 from resolvers.mutation_helpers import delete_field
 from schema.fields import LIST_SIZE, root_field
@@ -57,7 +57,7 @@ def _without_guards(fields: tuple[ResponseField, ...]) -> tuple[ResponseField, .
     """Remove the guards of the row's restricted fields; relations keep their access rules."""
     return tuple(
         replace(field, guard=None)
-        if isinstance(field, ScalarField)
+        if isinstance(field, ScalarField | CalculatedField)
         else replace(field, fields=_without_guards(field.fields))
         if isinstance(field, ObjectField)
         else field

@@ -100,9 +100,9 @@ class RelationSource:
 
 @dataclass(frozen=True)
 class CalculatedSource:
-    """A text or object calculated for all rows at once from a value of each: `calculate(scope, values, **arguments)` returns those."""
+    """A text or object calculated for all rows at once from columns of each: `calculate(scope, values, **arguments)` returns those."""
 
-    sql: ColumnSql
+    columns: tuple[ColumnSql, ...]
     calculate: Callable[..., Awaitable[list[Any]]]
     guard: Access | None = None
 
@@ -218,7 +218,7 @@ def connection(
 
 
 def calculated(
-    sql: ColumnSql,
+    sql: ColumnSql | tuple[ColumnSql, ...],
     calculate: Callable[..., Awaitable[list[Any]]],
     description: str,
     arguments: Sequence[StrawberryArgument] = (),
@@ -229,11 +229,12 @@ def calculated(
 ) -> Any:
     """Declare a field that Python calculates for all rows of a list at once: a text of a text, an object, or a list of objects.
 
-    `calculate` returns a text for each value, or `Row`s of plain values and further `Row`s, without resolvers of their own. An
-    object must be nullable: in place of it there may be a `DomainError`.
+    `calculate` gets what the column contains, or the tuples of several, and returns a text for each, or `Row`s of plain values and further
+    `Row`s, without resolvers of their own. An object must be nullable: in place of it there may be a `DomainError`.
     """
+    columns = sql if isinstance(sql, tuple) else (sql,)
     declared = _field(
-        CalculatedSource(sql, calculate, guard), description, guard, internal, None, **{LIST_SIZE: list_size}
+        CalculatedSource(columns, calculate, guard), description, guard, internal, None, **{LIST_SIZE: list_size}
     )
     declared.arguments = list(arguments)
     return declared

@@ -35,6 +35,7 @@ from kernel.scope import Scope
 from models.reading.columns import is_nullable
 from models.reading.queries import Guard, ToMany
 from models.reading.response_shapes import (
+    CalculatedField,
     Calculation,
     ConstantField,
     NotCompiled,
@@ -180,8 +181,7 @@ class _FieldCollector:
                 is_object = isinstance(target, GraphQLObjectType)
                 if is_object and self._by_response_key:
                     calculate = partial(_calculate_response, calculate, _builder(self._result_shape(target, group)))
-                value_type = "python" if is_object else "text"
-                fields.append(ScalarField(key, source.sql, value_type, source.guard, calculate=calculate))
+                fields.append(CalculatedField(key, source.columns, calculate, not is_object, source.guard))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
                 assert isinstance(target, GraphQLObjectType)

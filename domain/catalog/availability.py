@@ -76,25 +76,21 @@ COMBINATION_PRICE = (
 """Of a combination `t`: the price of one unit before promotions, in cents."""
 
 
-def _further_options(bound: str, chosen: str) -> str:
-    """Return what options that no combination has add to the price: `bound` is min or max, `chosen` least or greatest."""
-    return (
-        f"(SELECT coalesce(sum(CASE WHEN o.required THEN m.cents ELSE {chosen}(m.cents, 0) END), 0)::bigint"
-        " FROM product_options l JOIN options o ON o.tenant_id = l.tenant_id AND o.id = l.option_id"
-        f" CROSS JOIN LATERAL (SELECT {bound}({_MODIFIER.format(p='t')}) AS cents FROM option_variants v"
-        " WHERE v.tenant_id = o.tenant_id AND v.option_id = o.id) m"
-        " WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id AND o.status = 'A' AND o.deleted_at IS NULL"
-        f" AND NOT EXISTS (SELECT FROM {_COMBINATIONS} AND EXISTS (SELECT FROM combination_choices k"
-        " WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id AND k.option_id = o.id)))"
-    )
-
-
+_FURTHER_OPTIONS = (
+    "(SELECT concat(coalesce(sum(CASE WHEN o.required THEN m.least ELSE least(m.least, 0) END), 0), ' ',"
+    " coalesce(sum(CASE WHEN o.required THEN m.most ELSE greatest(m.most, 0) END), 0))"
+    " FROM product_options l JOIN options o ON o.tenant_id = l.tenant_id AND o.id = l.option_id CROSS JOIN LATERAL"
+    f" (SELECT min(x.cents) AS least, max(x.cents) AS most FROM (SELECT {_MODIFIER.format(p='t')} AS cents"
+    " FROM option_variants v WHERE v.tenant_id = o.tenant_id AND v.option_id = o.id) x) m"
+    " WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id AND o.status = 'A' AND o.deleted_at IS NULL"
+    f" AND NOT EXISTS (SELECT FROM {_COMBINATIONS} AND EXISTS (SELECT FROM combination_choices k"
+    " WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id AND k.option_id = o.id)))"
+)
 PRICES = (
     f"coalesce((SELECT string_agg(DISTINCT {_combination_price('t', 'c')}::text, ' ') FROM {_COMBINATIONS}), t.price_cents::text)",
-    _further_options("min", "least"),
-    _further_options("max", "greatest"),
+    _FURTHER_OPTIONS,
 )
-"""The prices of its combinations in cents, its own without any, as a text; and what further options add at least, and at most."""
+"""Texts: the prices of its combinations in cents, its own without any; what options that no combination has add at least and at most."""
 
 # `OFFSET 0` keeps PostgreSQL from an index of another column, which reads all reviews while its statistics are older than an import.
 _PUBLISHED_REVIEWS = (

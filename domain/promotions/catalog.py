@@ -1,12 +1,13 @@
 """Lower the prices of a list of products by the promotions of the catalogue, for one caller.
 
-The rows of the products carry what it takes (`product_sql`): price, categories, and the version of the store's promotions
+The rows of the products carry what it takes (`product_columns`): price, categories, and the version of the store's promotions
 (`domain.promotions.promotion_cache`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from domain.promotions.calculation import ActivePromotion, lowered_lines
@@ -16,6 +17,7 @@ from domain.promotions.rewards import PromotionContext, category_ids, depend_on_
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.scope import ActorKind, Scope
 from models.connection.database import fetchval
+from models.reading.queries import ColumnSql, Condition
 
 _PROMOTIONS = PromotionCache("p.zone = 'catalog'")
 
@@ -32,9 +34,11 @@ class CatalogueProduct(NamedTuple):
     version: int | None
 
 
-def product_sql(id_: str = "t.id", price: str = "t.price_cents", *more: str) -> str:
-    """Return the SQL of a `CatalogueProduct`, by default for the product `t`, and of more values; `{tenant}` is the store."""
-    return f"({', '.join([id_, price, _PROMOTIONS.category_paths_sql(id_), _PROMOTIONS.version_sql, *more])})"
+@cache
+def product_columns(id_: str = "t.id", price: str = "t.price_cents") -> tuple[ColumnSql, ...]:
+    """Return the columns of a `CatalogueProduct`, by default for the product `t`."""
+    paths, version = Condition(_PROMOTIONS.category_paths_sql(id_)), Condition(_PROMOTIONS.version_sql)
+    return id_, price, lambda _: paths, lambda _: version
 
 
 async def lower_catalogue_prices(

@@ -41,9 +41,9 @@ async def catalogue_prices(
 ) -> list[CataloguePrice | DomainError]:
     """Return the price of one unit of each product for the caller, who buys `quantity` (1), or why it has none with these options.
 
-    `products` are values of `domain.promotions.catalog.product_sql`, of one statement. `options` are chosen options as in a cart; without
-    them the catalogue prices are the base. Takes the statements of `lower_catalogue_prices`, and one more with options, or three where
-    the products have any. Raises ValidationFailed for a quantity out of range and for options of a wrong form.
+    `products` are what `domain.promotions.catalog.product_columns` contain, of one statement. `options` are chosen options as in a
+    cart; without them the catalogue prices are the base. Takes the statements of `lower_catalogue_prices`, and one more with options,
+    or three where the products have any. Raises ValidationFailed for a quantity out of range and for options of a wrong form.
     """
     units = read_fields(_INPUT, {"quantity": 1 if quantity is None else quantity})["quantity"]
     listed = [CatalogueProduct(*product) for product in products]
@@ -62,17 +62,17 @@ async def catalogue_prices(
 
 
 async def price_ranges(
-    scope: Scope, products: Sequence[tuple[int, int, str | None, int | None, str, int, int]]
+    scope: Scope, products: Sequence[tuple[int, int, str | None, int | None, str, str]]
 ) -> list[tuple[int, int]]:
     """Return the lowest and the highest price of one unit of each product for the caller, in cents.
 
-    `products` are values of `domain.promotions.catalog.product_sql`, with `domain.catalog.availability.PRICES` after them. Takes the
+    `products` are what `domain.promotions.catalog.product_columns` contain, with `domain.catalog.availability.PRICES` after it. Takes the
     statements of `lower_catalogue_prices`.
     """
     offered: list[CatalogueProduct] = []
     counts = []
-    for id_, _, paths, version, prices, least, most in products:
-        bases = {max(0, int(price) + further) for price in prices.split() for further in (least, most)}
+    for id_, _, paths, version, prices, further in products:
+        bases = {max(0, int(price) + int(added)) for price in prices.split() for added in further.split()}
         offered += [CatalogueProduct(id_, base, paths, version) for base in bases]
         counts.append(len(bases))
     with active_scope(scope):

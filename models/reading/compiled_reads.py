@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -36,6 +37,7 @@ from models.reading.queries import (
 )
 from models.reading.read_statements import ReadStatement, fits_json, json_object_starts
 from models.reading.response_shapes import (
+    CalculatedField,
     Calculation,
     ConstantField,
     NotCompiled,
@@ -121,7 +123,7 @@ class RecordReader:
         limit = None if relation is None else 1 if relation.single else relation.limit
         self.relations: list[tuple[RecordReader, int]] = []
         self.missing = () if relation is None else relation.missing
-        self._calculations: list[tuple[Calculation, int]] = []
+        self._calculations: list[tuple[Calculation, itemgetter[Any]]] = []
         self._relation = relation
         link, page = (None, None) if relation is None else (relation.link, relation.page)
         self._statement = ReadStatement(shape.entity, link, limit, page)
@@ -194,17 +196,24 @@ class RecordReader:
             return repr(field.value)
         if isinstance(field, ObjectField):
             return self._object(field.fields)
+        if isinstance(field, CalculatedField):
+            return self._calculated(field)
         return self._scalar(field, alias) if isinstance(field, ScalarField) else self._related(field)
 
+    def _calculated(self, field: CalculatedField) -> str:
+        positions = self._statement.add_calculated(field)
+        if field.is_text:
+            self._sized += positions
+        self._calculations.append((field.calculate, itemgetter(*positions)))
+        names = ", ".join([f"a{position}" for position in positions])
+        return f"x{len(self._calculations) - 1}({names if len(positions) == 1 else f'({names})'})"
+
     def _scalar(self, field: ScalarField, alias: str) -> str:
-        if field.value_type == "python" and field.calculate is None:
+        if field.value_type == "python":
             raise NotCompiled
         position = self._statement.add_scalar(field, alias)
         if field.has_any_size:
             self._sized.append(position)
-        if field.calculate is not None:
-            self._calculations.append((field.calculate, position))
-            return f"x{len(self._calculations) - 1}(a{position})"
         value = f"a{position}"
         if field.requires_value:
             value = f"required({value})"
@@ -316,9 +325,8 @@ class RecordReader:
         maps = []
         for reader, position in self.relations:
             maps.append((await reader.read_related(scope, [record[position] for record in records], times)).get)
-        for calculate, position in self._calculations:
-            values = [record[position] for record in records]
-            maps.append((await _calculated(scope, calculate, values, times)).get)
+        for calculate, value_of in self._calculations:
+            maps.append((await _calculated(scope, calculate, [*map(value_of, records)], times)).get)
         if len(records) <= PART_SIZE:
             return self._build(records, *maps)
         return [built async for part in in_parts(records) for built in self._build(part, *maps)]
@@ -421,12 +429,7 @@ def array_literal(keys: Any) -> str:
 def _is_joinable(shape: ResponseShape) -> bool:
     return len(shape.fields) <= JOIN_MAX_COLUMNS and all(
         isinstance(field, ConstantField)
-        or (
-            isinstance(field, ScalarField)
-            and isinstance(field.sql, str)
-            and not field.requires_value
-            and field.calculate is None
-        )
+        or (isinstance(field, ScalarField) and isinstance(field.sql, str) and not field.requires_value)
         for field in shape.fields
     )
 

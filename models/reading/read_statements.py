@@ -22,6 +22,7 @@ from models.quoting import literal
 from models.reading.answer_size import AnswerLimits
 from models.reading.queries import ColumnSql, Condition, Entity, Guard, Link, ToMany, ToOne, statement_limit, unindexed
 from models.reading.response_shapes import (
+    CalculatedField,
     ConstantField,
     ObjectField,
     RelatedPage,
@@ -99,6 +100,10 @@ class ReadStatement:
         if isinstance(sql, str):
             sql = _replace_alias(f"({sql})::text" if field.value_type == "id" else sql, alias)
         return self.add(sql, field.guard)
+
+    def add_calculated(self, field: CalculatedField) -> tuple[int, ...]:
+        """Add the columns of a calculated value; return their positions."""
+        return tuple([self.add(column, field.guard) for column in field.columns])
 
     def add_source(self, link: Link, guard: Guard | None = None) -> int:
         """Add the column of the row by which a link finds the related rows; return its position."""
@@ -196,7 +201,7 @@ def size_sql(entity: Entity, link: ToMany | None = None) -> str:
 
 
 def fits_json(relation: RelationField) -> bool:
-    """Return whether PostgreSQL can build the related records: none needs a null check in Python, none has too many fields."""
+    """Return whether PostgreSQL can build the related records: Python checks and calculates no value, and none has too many fields."""
     return relation.page is None and _fits_json(relation.shape.fields)
 
 
@@ -206,7 +211,7 @@ def _fits_json(fields: tuple[ResponseField, ...]) -> bool:
         if isinstance(field, ObjectField)
         else field.page is None and _fits_json(field.shape.fields)
         if isinstance(field, RelationField)
-        else isinstance(field, ConstantField) or not (field.requires_value or field.calculate)
+        else isinstance(field, ConstantField) or (isinstance(field, ScalarField) and not field.requires_value)
         for field in fields
     )
 
@@ -240,7 +245,7 @@ def collect_related(shape: ResponseShape, scope: Scope, collector: ConditionColl
             field.guard.check(scope)
         if isinstance(field, RelationField):
             collect_related(field.shape, scope, collector)
-        elif not isinstance(field.sql, str):
+        elif isinstance(field, ScalarField) and not isinstance(field.sql, str):
             collector.add(field.sql(scope))
 
 
@@ -344,6 +349,7 @@ class _Writer:
             return self._json(field.fields, alias)
         if isinstance(field, RelationField):
             return f"({self.relation(field, alias)})"
+        assert isinstance(field, ScalarField), "a calculated value is not part of JSON that PostgreSQL builds"
         sql = _replace_alias(field.sql if isinstance(field.sql, str) else self.take(), alias)
         form = {"time": RFC3339_SQL, "role": _ROLE_SQL}.get(field.value_type)
         return form.format(sql) if form else sql

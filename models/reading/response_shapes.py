@@ -24,8 +24,6 @@ class ScalarField:
 
     The value types are `plain` (numbers, booleans, codes), `text` (lists too), `id`, `time`, `json`, `role`, and `python`, which only the
     executor serializes. `requires_value` when null would be an error that neither the database nor the declaration rules out.
-    `calculate` turns the values of all rows of a level into those of the response (value type `python` or `text`): into texts, or into rows
-    of results for the executor and what the response contains for compiled reads.
     """
 
     key: str
@@ -33,12 +31,26 @@ class ScalarField:
     value_type: str = "plain"
     guard: Guard | None = None
     requires_value: bool = False
-    calculate: Calculation | None = None
 
     @property
     def has_any_size(self) -> bool:
         """Return whether a value may be long."""
         return self.value_type in ("text", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class CalculatedField:
+    """A value that Python calculates from columns of the row, for all rows of a level at once.
+
+    `calculate` turns what the column contains, or the tuples of several, into texts (`is_text`), or into rows of results for the executor
+    and what the response contains for compiled reads.
+    """
+
+    key: str
+    columns: tuple[ColumnSql, ...]
+    calculate: Calculation
+    is_text: bool = False
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +112,7 @@ class ObjectField:
     fields: tuple[ResponseField, ...]
 
 
-ResponseField = ScalarField | ConstantField | RelationField | ObjectField
+ResponseField = ScalarField | CalculatedField | ConstantField | RelationField | ObjectField
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +127,8 @@ class ResponseShape:
         return self if entity is self.entity else replace(self, entity=entity)
 
 
-def row_fields(fields: tuple[ResponseField, ...]) -> Iterator[ScalarField | RelationField]:
-    """Iterate over the scalars and relations of a row, those of nested objects included, in order."""
+def row_fields(fields: tuple[ResponseField, ...]) -> Iterator[ScalarField | CalculatedField | RelationField]:
+    """Iterate over the values and relations of a row, those of nested objects included, in order."""
     for field in fields:
         if isinstance(field, ObjectField):
             yield from row_fields(field.fields)

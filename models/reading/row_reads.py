@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from aiodataloader import DataLoader
@@ -27,6 +28,7 @@ from models.reading.compiled_reads import array_literal, group_related
 from models.reading.queries import Condition, Entity, Row, by_id, key_columns, page_of, plans_for
 from models.reading.read_statements import ReadStatement, count_sql
 from models.reading.response_shapes import (
+    CalculatedField,
     Calculation,
     ConstantField,
     ObjectField,
@@ -85,9 +87,9 @@ async def count_rows(scope: Scope, entity: Entity, conditions: Sequence[Conditio
 
 @dataclass(slots=True)
 class _Layout:
-    """Where the values of a row are in a record: a position, an error, or the layout of a nested object."""
+    """Where the values of a row are in a record: one or more positions, an error, or the layout of a nested object."""
 
-    values: dict[str, int | DomainError | _Layout] = field(default_factory=dict)
+    values: dict[str, itemgetter[Any] | DomainError | _Layout] = field(default_factory=dict)
     loaders: dict[str, RowLoader] = field(default_factory=dict)
 
 
@@ -116,11 +118,12 @@ class _Level:
                 layout.values[selected.key] = error
                 continue
             if isinstance(selected, ScalarField):
-                layout.values[selected.key] = self._statement.add_scalar(selected)
-                if selected.calculate is not None:
-                    layout.loaders[selected.key] = CalculationLoader(self._scope, selected.calculate)
+                layout.values[selected.key] = itemgetter(self._statement.add_scalar(selected))
+            elif isinstance(selected, CalculatedField):
+                layout.values[selected.key] = itemgetter(*self._statement.add_calculated(selected))
+                layout.loaders[selected.key] = CalculationLoader(self._scope, selected.calculate)
             else:
-                layout.values[selected.key] = self._statement.add_source(selected.link)
+                layout.values[selected.key] = itemgetter(self._statement.add_source(selected.link))
                 layout.loaders[selected.key] = RelationLoader(self._scope, selected)
         return layout
 
@@ -153,8 +156,8 @@ class _Level:
         row = Row()
         row.loaders = layout.loaders
         for key, value in layout.values.items():
-            if isinstance(value, int):
-                row[key] = record[value]
+            if isinstance(value, itemgetter):
+                row[key] = value(record)
             else:
                 row[key] = self._build(value, record) if isinstance(value, _Layout) else value
         for key, loader in layout.loaders.items():
@@ -162,7 +165,7 @@ class _Level:
         return row
 
 
-def _check_access(scope: Scope, selected: ScalarField | RelationField) -> None:
+def _check_access(scope: Scope, selected: ScalarField | CalculatedField | RelationField) -> None:
     if selected.guard is not None:
         selected.guard.check(scope)
     if isinstance(selected, RelationField):

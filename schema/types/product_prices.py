@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain.catalog.availability import COMBINATION_PRICE, PRICES
-from domain.promotions.catalog import product_sql
+from domain.promotions.catalog import product_columns
 from domain.purchase.catalog_prices import CataloguePrice, catalogue_prices, price_ranges
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.reading.queries import Condition, Row
+from models.reading.queries import Row
 from schema.fields import calculated, object_type, optional_argument, output_field
 from schema.scalars import JSON, BigInt
 
@@ -76,7 +76,7 @@ _FOR_CALLER = (
 def product_pricing() -> Any:
     """Declare the price of the product of the row, calculated for all products of a list at once."""
     return calculated(
-        lambda _: Condition(product_sql()),
+        product_columns(),
         _calculate,
         _FOR_CALLER.format(""),
         [
@@ -89,7 +89,7 @@ def product_pricing() -> Any:
 def combination_pricing() -> Any:
     """Declare the price of the combination of the row, calculated for all combinations of a list at once."""
     return calculated(
-        lambda _: Condition(product_sql("t.product_id", COMBINATION_PRICE)),
+        product_columns("t.product_id", COMBINATION_PRICE),
         _calculate,
         _FOR_CALLER.format(" of the product in this combination"),
         [optional_argument("quantity", BigInt, _QUANTITY)],
@@ -99,7 +99,7 @@ def combination_pricing() -> Any:
 def price_range() -> Any:
     """Declare the range of prices of the product of the row, calculated for all products of a list at once."""
     return calculated(
-        lambda _: Condition(product_sql("t.id", "t.price_cents", *PRICES)),
+        (*product_columns(), *PRICES),
         _ranges,
         "What one unit costs the caller at least and at most, after promotions: in any of its combinations, with any of its options.",
     )
