@@ -232,10 +232,8 @@ def calculated(
     `calculate` gets what the column contains, or the tuples of several, and returns a text for each, or `Row`s of plain values and further
     `Row`s, without resolvers of their own. An object must be nullable: in place of it there may be a `DomainError`.
     """
-    columns = sql if isinstance(sql, tuple) else (sql,)
-    declared = _field(
-        CalculatedSource(columns, calculate, guard), description, guard, internal, None, **{LIST_SIZE: list_size}
-    )
+    source = CalculatedSource(sql if isinstance(sql, tuple) else (sql,), calculate, guard)
+    declared = _field(source, description, guard, internal, None, **{LIST_SIZE: list_size})
     declared.arguments = list(arguments)
     return declared
 

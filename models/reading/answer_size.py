@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from asyncpg import Record
+
 from kernel.errors import TooComplex
 
 _NESTED = (dict, list)  # not `dict | list`, which makes a type each time
@@ -146,7 +148,7 @@ def value_size(value: Any) -> int:
     """Return at most the number of bytes that a value takes in the answer: its characters, for text."""
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, list):
+    if isinstance(value, list | Record):
         return sum([value_size(item) for item in value])
     if isinstance(value, dict):
         return sum([len(key) + value_size(item) for key, item in value.items()])

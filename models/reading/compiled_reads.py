@@ -1,8 +1,8 @@
 """Compiled reads: fetch a tree of records in the form of the response; compiled once per document, run with few statements.
 
 A list takes one statement per level; a single record, and a short list without an offset, one statement in total, and one more for each
-relation that PostgreSQL can't build as JSON. SQL texts are cached by the text of their conditions, which depend on the caller's access and
-the filters.
+relation whose records PostgreSQL can't build as JSON. SQL texts are cached by the text of their conditions, which depend on the caller's
+access and the filters.
 
 Cases that need the exact behaviour of graphql-core's executor (a field the caller may not read, null in a non-null field) raise
 `NotCompiled`, and the caller runs the executor.
@@ -11,7 +11,8 @@ Cases that need the exact behaviour of graphql-core's executor (a field the call
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -132,6 +133,7 @@ class RecordReader:
         self._objects = 1 + count_objects(shape.fields)
         self._starts = json_object_starts(shape.fields) if whole else set()
         self._sized: list[int] = []
+        self._pages: list[RelationField] = []
         self._build = self._compile(shape.fields, conversion)
         # Whether the objects have related records or calculated values, which are read first.
         self.has_more = bool(self.relations or self._calculations)
@@ -154,6 +156,7 @@ class RecordReader:
         }
         literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
         names["missing"] = [reader.missing for reader, _ in self.relations]
+        names["pages"] = [partial(_connection, field, names["related"]) for field in self._pages]
         maps = "".join([f", m{index}" for index in range(len(self.relations))])
         maps += "".join([f", x{index}" for index in range(len(self._calculations))])
         # Taking a record apart costs less than asking it for each value.
@@ -228,6 +231,9 @@ class RecordReader:
         if self._whole and fits_json(field):
             position = self._statement.add(field, field.guard)
             self._sized.append(position)
+            if field.page is not None:
+                self._pages.append(field)
+                return f"pages[{len(self._pages) - 1}](a{position})"
             return f"(None if a{position} is None else related(a{position}))"
         if isinstance(link, ToOne) and _is_joinable(shape):
             self._objects += 1
@@ -372,9 +378,8 @@ class RecordReader:
         objects = self._objects * count
         # An object takes more than one character, so that most answers need no look into the JSON.
         if self._starts and size > answer.limits.max_objects:
-            for text in texts:
-                if isinstance(text, str):
-                    objects += sum([text.count(start) for start in self._starts])
+            for text in _texts_of(texts):
+                objects += sum([text.count(start) for start in self._starts])
         answer.add(objects, size)
 
 
@@ -419,6 +424,25 @@ async def group_related(
         for group in groups.values():
             del group[relation.limit :]
     return groups if relation.page is None else {key: relation.page.build(group) for key, group in groups.items()}
+
+
+def _connection(
+    relation: RelationField, build: Callable[[str], Any], records: Sequence[tuple[str, Any, int]] | None
+) -> Any:
+    """Build a connection of the JSON of its records, with their sort keys and ids."""
+    assert relation.page is not None
+    return relation.page.build(
+        [(build(text), (key, number)) for text, key, number in (records or ())[: relation.limit]]
+    )
+
+
+def _texts_of(values: Iterable[Any]) -> Iterator[str]:
+    """Iterate over the JSON that the columns of relations contain, of connections that of each record."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif value is not None:
+            yield from [text for text, _, _ in value]
 
 
 def array_literal(keys: Any) -> str:

@@ -127,6 +127,9 @@ class ReadStatement:
         for column in self.columns:
             if isinstance(column, RelationField):
                 collect_related(column.shape, scope, collector)
+                if (page := column.page) is not None:
+                    for condition in (page.condition(scope), page.key(scope), page.order_by(scope)):
+                        collector.add(condition)
             elif not isinstance(column, str):
                 collector.add(column(scope))
         for entity in (*(join.entity for join in self._joins), self.entity):
@@ -202,7 +205,7 @@ def size_sql(entity: Entity, link: ToMany | None = None) -> str:
 
 def fits_json(relation: RelationField) -> bool:
     """Return whether PostgreSQL can build the related records: Python checks and calculates no value, and none has too many fields."""
-    return relation.page is None and _fits_json(relation.shape.fields)
+    return _fits_json(relation.shape.fields)
 
 
 def _fits_json(fields: tuple[ResponseField, ...]) -> bool:
@@ -313,20 +316,33 @@ class _Writer:
         return (first + "".join([self.next_parameter() + piece for piece in pieces])).replace("{tenant}", "$1")
 
     def text(self, relation: RelationField, parent: str = "t") -> str:
-        """Return the JSON of a relation as text: at most one character more than an answer may have bytes, so that it is refused."""
-        text = f"({self.relation(relation, parent)})::text"
+        """Return the JSON of a relation as text, of a connection as `page`."""
+        if relation.page is not None:
+            return self.page(relation, parent)
+        return self._limited(f"({self.relation(relation, parent)})::text")
+
+    def _limited(self, text: str) -> str:
+        """Return at most one character more of the text than an answer may have bytes, so that it is refused."""
         return f"left({text}, {self._limits.max_bytes + 1})" if self._limits is not None else text
 
+    def page(self, relation: RelationField, parent: str) -> str:
+        """Return the subquery of a connection: the JSON of each record as text, its sort key and its id."""
+        assert relation.limit is not None
+        alias, rows, json = self._rows(relation, parent)
+        narrowed, key, order = [_replace_alias(self.take(), alias) for _ in range(3)]
+        narrowed = f" AND ({narrowed})" if narrowed else ""
+        return (
+            "(SELECT array_agg(ROW(x.j, x.k, x.id)) FROM"
+            f" (SELECT {self._limited(f'({json})::text')} AS j, {key} AS k, {alias}.id {rows}{narrowed}"
+            f" ORDER BY {order} LIMIT {statement_limit(relation.limit)}) x)"
+        )
+
     def relation(self, relation: RelationField, parent: str) -> str:
-        """Return the subquery of a relation as JSON. Each level has its own alias: `t`, `t1`, `t2`, …"""
-        self._aliases += 1
-        alias = f"t{self._aliases}"
-        entity, link = relation.shape.entity, relation.link
-        visible = _replace_alias(self.take(), alias)
-        json = self._json(relation.shape.fields, alias)
+        """Return the subquery of a relation as JSON."""
+        alias, rows, json = self._rows(relation, parent)
+        link = relation.link
         if isinstance(link, ToOne):
-            return f"SELECT {json} {_rows_sql(entity, alias, visible, link, f'{parent}.{link.column}')}"
-        rows = _rows_sql(entity, alias, visible, link, f"{parent}.{link.parent}")
+            return f"SELECT {json} {rows}"
         order = f"ORDER BY {_replace_alias(link.order, alias)}"
         if relation.single:
             return f"SELECT {json} {rows} {order} LIMIT 1"
@@ -337,6 +353,15 @@ class _Writer:
         if limit is not None:
             array = f"SELECT json_agg(x.j) FROM (SELECT {json} AS j {rows} {order} LIMIT {limit}) x"
         return f"SELECT coalesce(({array}), '[]'::json)"
+
+    def _rows(self, relation: RelationField, parent: str) -> tuple[str, str, str]:
+        """Return the alias of the related rows, FROM and WHERE, and the JSON of each. Each level has its own alias: `t`, `t1`, `t2`, …"""
+        self._aliases += 1
+        alias, link = f"t{self._aliases}", relation.link
+        visible = _replace_alias(self.take(), alias)
+        json = self._json(relation.shape.fields, alias)
+        column = link.column if isinstance(link, ToOne) else link.parent
+        return alias, _rows_sql(relation.shape.entity, alias, visible, link, f"{parent}.{column}"), json
 
     def _json(self, fields: tuple[ResponseField, ...], alias: str) -> str:
         pairs = [f"{literal(field.key)}, {self._value(field, alias)}" for field in fields]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,17 @@ from uuid import UUID
 
 import orjson
 import pytest
+from graphql import (
+    GraphQLEnumType,
+    GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLInputType,
+    GraphQLObjectType,
+    get_named_type,
+)
 
 from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, active_scope
 from models.connection import database
 from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
@@ -20,6 +30,7 @@ from resolvers.engine.compile import CompiledQuery, QueryCompiler
 from resolvers.engine.executor import ExecutionContext, execute_document
 from resolvers.engine.prepare import prepare_document
 from tests.docs.storefront_guide import PAGE, read_guide
+from tests.graphql.full_selections import single_record_fields
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront
 from tests.webhooks.kit import emit_events
@@ -121,7 +132,7 @@ async def test_an_account_with_orders_and_addresses_is_that_of_the_executor(samp
     assert data["me"]["orders"]["edges"]
     assert data["me"]["addresses"]
     assert data["sessions"]
-    assert statements == 4
+    assert statements == 3
 
 
 @pytest.mark.parametrize("name", ["guide", "everything"])
@@ -246,3 +257,59 @@ async def test_refused_arguments_of_events_are_left_to_the_executor(
     assert compiled is not None
     with active_scope(sample.scope), pytest.raises(NotCompiled):
         await compiled.run(sample.scope)
+
+
+def _connections_below_records() -> Iterator[tuple[str, str, GraphQLField]]:
+    """Iterate over the root fields of single records and the connections of those."""
+    schema = root.public_schema()
+    assert schema.query_type is not None
+    for name in single_record_fields(schema):
+        type_ = get_named_type(schema.query_type.fields[name].type)
+        assert isinstance(type_, GraphQLObjectType), name
+        yield from ((name, key, field) for key, field in type_.fields.items() if "first" in field.args)
+
+
+def _arguments(field: GraphQLField) -> Iterator[str]:
+    """Iterate over the arguments of a connection: one for each filter and each order."""
+    for argument in ("filter", "sort"):
+        if argument not in field.args:
+            continue
+        type_ = get_named_type(field.args[argument].type)
+        if isinstance(type_, GraphQLEnumType):
+            yield from (f"sort: {value}" for value in type_.values)
+        else:
+            assert isinstance(type_, GraphQLInputObjectType), argument
+            yield from (f"filter: {{{name}: {_value(each.type)}}}" for name, each in type_.fields.items())
+
+
+def _value(type_: GraphQLInputType) -> str:
+    named = get_named_type(type_)
+    if isinstance(named, GraphQLEnumType):
+        return next(iter(named.values))
+    if isinstance(named, GraphQLInputObjectType):
+        return "{" + ", ".join(f"{name}: {_value(field.type)}" for name, field in list(named.fields.items())[:1]) + "}"
+    texts = {
+        "Boolean": "true",
+        "ID": f'"{uuid7()}"',
+        "DateTime": '"2026-01-31T00:00:00Z"',
+        "String": '"a"',
+        "OrderStatus": '"O"',
+    }
+    return texts.get(named.name, "1")
+
+
+@pytest.mark.parametrize(
+    "record, connection, field",
+    [pytest.param(*each, id=".".join(each[:2])) for each in _connections_below_records()],
+)
+async def test_a_connection_of_one_record_has_each_filter_and_order_in_its_statement(
+    scope: Scope, record: str, connection: str, field: GraphQLField
+) -> None:
+    with active_scope(scope):
+        for arguments in _arguments(field):
+            text = f'{{ {record}(id: "{uuid7()}") {{ {connection}(first: 2, {arguments}) {{ edges {{ node {{ id }} }} }} }} }}'
+            _, compiled = _compile(text, {})
+            assert compiled is not None, arguments
+            with database.count_statements() as counted:
+                assert await compiled.run(scope) == {record: None}, arguments
+            assert counted.count == 1, arguments
