@@ -29,6 +29,11 @@ _CONTROL = """
     [...document.querySelectorAll(%s)].find(element => element.getClientRects().length
         && (element.ariaLabel || element.innerText || element.textContent).replace(/\\s+/g, ' ').trim().startsWith(%s))
 """
+_FOCUSED = """
+    (element => element === document.body ? '' : element.ariaLabel || element.innerText || element.labels?.[0]?.innerText || '')
+        (document.activeElement).replace(/\\s+/g, ' ').trim()
+"""
+MAX_TABS = 60
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,9 @@ class Shopper:
     async def press(self, text: str, kind: str = "a, button, summary, label") -> None:
         """Click the first visible control whose text begins so."""
         control = _CONTROL % (json.dumps(kind), json.dumps(text))
-        await self.page.wait_for(f"(control => control && !control.disabled)({control})")
+        await self.page.wait_for(
+            f"(control => control && !control.disabled && control.ariaDisabled !== 'true')({control})"
+        )
         await self.page.evaluate(f"({control}).setAttribute('data-pressed', '')")
         try:
             await self.page.click("[data-pressed]")
@@ -118,6 +125,21 @@ class Shopper:
     async def text(self, selector: str) -> str:
         text: Any = await self.page.wait_for(f"document.querySelector({json.dumps(selector)})?.innerText")
         return str(text)
+
+    async def tab_to(self, text: str) -> None:
+        """Press Tab until a control whose name begins so has the focus."""
+        for _ in range(MAX_TABS):
+            await self.page.press("Tab")
+            if (await self.page.evaluate(_FOCUSED)).startswith(text):
+                return
+        raise BrowserError(f"Tab never reaches {text}")
+
+    async def see_control_focused(self, text: str) -> None:
+        """Wait until the control whose name begins so has the focus, which it keeps or gets after a change."""
+        try:
+            await self.page.wait_for(f"({_FOCUSED}).startsWith({json.dumps(text)})")
+        except BrowserError as error:
+            raise BrowserError(f"{error}; focused: {await self.page.evaluate(_FOCUSED)}") from error
 
     async def see_focus(self, text: str) -> None:
         """Wait until an element with this text has the focus, which it gets after it is shown."""

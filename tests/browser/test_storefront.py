@@ -62,6 +62,14 @@ ADDRESS = {
     "state": "SP",
     "zipcode": "01001-000",
 }
+ADDRESS_LABELS = {
+    "Nome de quem recebe": "name",
+    "CEP": "zipcode",
+    "Rua": "street",
+    "Número": "number",
+    "Bairro": "district",
+    "Cidade": "city",
+}
 MAX_LAYOUT_SHIFT = 0.1
 OBSERVE_SHIFTS = """
     window.shifted = 0;
@@ -490,6 +498,8 @@ async def test_an_unknown_path_is_the_shops_own_page(shopper: Shopper) -> None:
     (complaint,) = shopper.page.complaints
     assert "the server responded with a status of 404" in complaint
     shopper.page.complaints.clear()
+    await shopper.go("/produto/%ff")  # which is no text
+    await shopper.see("Página não encontrada")
 
 
 @each_width
@@ -806,6 +816,59 @@ async def test_a_page_is_used_by_keyboard_alone(shopper: Shopper) -> None:
     await shopper.page.evaluate("history.back()")
     await shopper.see("Novidades")
     await shopper.see_focus(DEMO.name)
+
+
+@each_width
+async def test_from_the_cart_to_an_order_by_keyboard_alone_the_focus_stays_where_it_is_expected(
+    shopper: Shopper,
+) -> None:
+    page = shopper.page
+    for path in ("/produto/caderno-capim", "/produto/vaso-jurema"):
+        await shopper.go(path)
+        await shopper.tab_to("Adicionar ao carrinho")
+        await page.press("Enter")
+        await shopper.see("Adicionado.")
+        await shopper.see_control_focused("Adicionar ao carrinho")
+    await shopper.tab_to("Ver carrinho")
+    await page.press("Enter")
+    await shopper.see_focus("Carrinho")
+    await shopper.tab_to("Remover Caderno Capim")
+    await page.press("Enter")
+    await page.wait_for("document.querySelectorAll('.lines li').length === 1")
+    await shopper.see_control_focused("Vaso Jurema")
+    await shopper.tab_to("Mais um")
+    await page.press("Enter")
+    await page.wait_for("document.querySelector('.lines output').innerText === '2'")
+    await shopper.see_control_focused("Mais um")
+    await shopper.tab_to("Cupom de desconto")
+    await page.type("BEMVINDO10")
+    await page.press("Enter")
+    await shopper.see_control_focused("Remover cupom")
+    await page.press("Enter")
+    await shopper.see_control_focused("Cupom de desconto")
+    await shopper.tab_to("Finalizar compra")
+    await page.press("Enter")
+    await shopper.see_focus("Finalizar compra")
+    await shopper.tab_to("E-mail")
+    await page.type(f"{uuid7().hex}@example.com")
+    await page.press("Enter")
+    await shopper.see_focus("Endereço de entrega")
+    for label, name in ADDRESS_LABELS.items():
+        await shopper.tab_to(label)
+        await page.evaluate("document.activeElement.select()")
+        await page.type(ADDRESS[name])
+    await page.wait_for("document.querySelector('[name=state]').value === 'SP'")  # by the CEP
+    await page.press("Enter")
+    await shopper.see_focus("Entrega")
+    await shopper.tab_to("Entrega econômica")
+    await page.press(" ")
+    await shopper.see("Pagamento")
+    await shopper.see_control_focused("Entrega econômica")
+    await shopper.tab_to("Pix")
+    await shopper.tab_to("Fazer pedido")
+    await page.press("Enter")
+    await shopper.see("Pague com Pix")
+    await shopper.check("order-by-keyboard")
 
 
 @pytest.mark.parametrize("width", [PHONE], ids=["phone"])

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { findCart } from "./api/cart";
 import { isSignedIn } from "./api/session";
 import { config } from "./config";
+import { keepFocus } from "./focus";
 import { addressOf, footerItems, headerItems, loadMenu, menu } from "./menu";
 import { Content } from "./pages/content";
 import { Home } from "./pages/home";
@@ -55,15 +56,24 @@ const ROUTES: [pattern: RegExp, page: Page][] = [
   [/^\/conta\/seguranca$/, lazy(() => import("./pages/security"), "Security")],
 ];
 
+/** The slug in the path of a page, empty where it has none; null where the path isn't the page's, or isn't text. */
+function slugIn(match: RegExpExecArray | null): string | null {
+  try {
+    return match && decodeURIComponent(match[1] ?? "");
+  } catch {
+    return null;
+  }
+}
+
 function Shop() {
   const path = place.value.pathname;
-  const [match, Page] = ROUTES.map(([pattern, page]) => [pattern.exec(path), page] as const).find(([match]) => match) ?? [null, NotFound];
+  const [slug, Page] = ROUTES.map(([pattern, page]) => [slugIn(pattern.exec(path)), page] as const).find(([slug]) => slug !== null) ?? ["", NotFound];
   return (
     <>
       <a class="skip" href="#content">Pular para o conteúdo</a>
       <Header />
       <main id="content" tabIndex={-1}>
-        <Page key={path} slug={decodeURIComponent(match?.[1] ?? "")} />
+        <Page key={path} slug={slug!} />
       </main>
       <Footer />
     </>
@@ -151,6 +161,7 @@ function Footer() {
 }
 
 startRouter();
+keepFocus();
 render(<Shop />, document.getElementById("shop")!);
 void loadMenu();
 void findCart().catch(() => undefined);

@@ -21,7 +21,7 @@ import {
 import { config } from "../config";
 import { navigate, place, Title } from "../router";
 import { AddressFields } from "../ui/address";
-import { Alert, Form, useAction } from "../ui/form";
+import { Alert, Button, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 
 type Orders = NonNullable<NonNullable<AccountQuery["me"]>["orders"]>;
@@ -71,7 +71,7 @@ export function Account() {
             <>
               <p>
                 Olá, {me.name}.{" "}
-                <button class="plain" disabled={signOut.isBusy} onClick={() => void signOut.run()}>Sair</button>
+                <Button class="plain" isOff={signOut.isBusy} onClick={() => void signOut.run()}>Sair</Button>
               </p>
               {me.orders && <OrderHistory first={me.orders} />}
             </>
@@ -104,7 +104,7 @@ function OrderHistory({ first }: { first: Orders }) {
           </li>
         ))}
       </ul>
-      {has_next_page && <button disabled={isBusy} onClick={() => void run()}>Mostrar mais pedidos</button>}
+      {has_next_page && <Button isOff={isBusy} onClick={() => void run()}>Mostrar mais pedidos</Button>}
       <Alert refusal={refusal} />
     </>
   );
@@ -171,7 +171,7 @@ function AddressEntry({ address, edit, reload }: { address: Address; edit: () =>
     await reload();
   });
   const action = (label: string, act: () => void) => (
-    <button class="plain" disabled={isBusy} onClick={act} aria-label={`${label}: ${address.street}, ${address.number}`}>{label}</button>
+    <Button class="plain" isOff={isBusy} onClick={act} aria-label={`${label}: ${address.street}, ${address.number}`}>{label}</Button>
   );
   const setDefault = (type: "S" | "B") => () => void run(() => request(SetDefaultAddressDocument, { id: address.id, type }));
   return (

@@ -4,7 +4,7 @@ import { request, useRead } from "../api/requests";
 import { money } from "../format";
 import { ApplyCouponDocument, CartPageDocument, RemoveFromCartDocument, UpdateCartItemDocument, type CartPageQuery } from "../generated";
 import { Title } from "../router";
-import { Alert, Field, Form, useAction } from "../ui/form";
+import { Alert, Button, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Picture } from "../ui/picture";
 import { Chosen } from "../ui/products";
@@ -67,11 +67,11 @@ function CartView({ cart, reload }: { cart: CartRecord; reload: () => Promise<vo
                   value={item.quantity}
                   max={item.product?.max_quantity || undefined}
                   label={`Quantidade de ${item.name}`}
-                  disabled={isBusy}
+                  isOff={isBusy}
                   change={(quantity) => void setQuantity(item.id, quantity)}
                 />
                 <strong>{amount(item.total_cents)}</strong>
-                <button class="plain" disabled={isBusy} onClick={() => void remove(item.id)} aria-label={`Remover ${item.name}`}>Remover</button>
+                <Button class="plain" isOff={isBusy} onClick={() => void remove(item.id)} aria-label={`Remover ${item.name}`}>Remover</Button>
               </li>
             ))}
             {cart.gifts.map((gift) => <li key={gift.name} class="gift">Brinde: {gift.quantity} × {gift.name}</li>)}
@@ -143,7 +143,7 @@ export function Coupon({ cart, reload }: { cart: Pick<CartRecord, "id" | "coupon
       <>
         <p class="coupon">
           Cupom <strong>{cart.coupon_code}</strong>{" "}
-          <button class="plain" disabled={removal.isBusy} onClick={() => void removal.run()}>Remover cupom</button>
+          <Button class="plain" isOff={removal.isBusy} onClick={() => void removal.run()}>Remover cupom</Button>
         </p>
         <Alert refusal={removal.refusal} />
       </>

@@ -5,6 +5,7 @@ import { cartId, isGone, keepCart } from "../api/cart";
 import { Refusal } from "../api/errors";
 import { request, useRead } from "../api/requests";
 import { isSignedIn } from "../api/session";
+import { nextStep } from "../focus";
 import { addressLines, money, plainText } from "../format";
 import {
   AddAddressDocument,
@@ -20,7 +21,7 @@ import {
 } from "../generated";
 import { navigate, Title } from "../router";
 import { AddressFields } from "../ui/address";
-import { Alert, Field, Form, useAction } from "../ui/form";
+import { Alert, Button, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Coupon, Totals } from "./cart";
 
@@ -80,13 +81,16 @@ export function Checkout() {
 function ContactStep({ cart, reload }: StepProps) {
   const [isChanging, setChanging] = useState(cart.customer_email === null);
   async function use({ email = "" }: Record<string, string>) {
+    const goOn = nextStep();
     await request(SetEmailDocument, { cart: cart.id, email });
     await reload();
-    if (email) setChanging(false);
+    if (!email) return;
+    setChanging(false);
+    goOn();
   }
   return (
     <section>
-      <h2>Contato</h2>
+      <h2 tabIndex={-1}>Contato</h2>
       {!isChanging && cart.customer_email ? (
         <>
           <p>{cart.customer_email}</p>
@@ -121,13 +125,15 @@ function AddressStep({ cart, reload }: StepProps) {
   const book = useRead(AddressBookDocument, isSignedIn.value ? {} : null);
   const saved = book.data?.me?.addresses ?? [];
   async function use(address: CartAddressInput) {
+    const goOn = nextStep();
     await request(SetAddressDocument, { cart: cart.id, address: addressInput(address) });
     await reload();
     setChanging(false);
+    goOn();
   }
   return (
     <section>
-      <h2>Endereço de entrega</h2>
+      <h2 tabIndex={-1}>Endereço de entrega</h2>
       {!isChanging && cart.address ? (
         <>
           <address>{addressLines(cart.address).map((line) => <div key={line}>{line}</div>)}</address>
@@ -171,7 +177,7 @@ function SavedAddresses({ addresses, use }: { addresses: SavedAddress[]; use: (a
         {addresses.map((address) => (
           <li key={address.id}>
             <address>{addressLines(address).map((line) => <div key={line}>{line}</div>)}</address>
-            <button disabled={isBusy} onClick={() => void run(address)} aria-label={`Entregar em ${address.street}, ${address.number}`}>Entregar aqui</button>
+            <Button isOff={isBusy} onClick={() => void run(address)} aria-label={`Entregar em ${address.street}, ${address.number}`}>Entregar aqui</Button>
           </li>
         ))}
       </ul>
@@ -189,7 +195,7 @@ function DeliveryStep({ cart, reload }: StepProps) {
   const options = cart.shipping_options ?? [];
   return (
     <section>
-      <h2>Entrega</h2>
+      <h2 tabIndex={-1}>Entrega</h2>
       {options.length === 0 && <p>Nenhuma forma de entrega atende este endereço.</p>}
       <fieldset aria-busy={isBusy}>
         <legend class="hidden">Forma de entrega</legend>
@@ -246,7 +252,7 @@ function PaymentStep({ cart, reload }: StepProps) {
   }
   return (
     <section>
-      <h2>Pagamento</h2>
+      <h2 tabIndex={-1}>Pagamento</h2>
       <Form label={`Fazer pedido · ${money(total, cart.currency)}`} submit={submit}>
         {(fields) => (
           <>

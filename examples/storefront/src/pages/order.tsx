@@ -7,7 +7,7 @@ import { request, useRead } from "../api/requests";
 import { date, money, orderStatus, plainText } from "../format";
 import { OrderPageDocument, PaidOrderDocument, ReorderDocument, type OrderPageQuery } from "../generated";
 import { navigate, place, Title } from "../router";
-import { Alert, useAction } from "../ui/form";
+import { Alert, Button, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Picture } from "../ui/picture";
 import { Chosen } from "../ui/products";
@@ -84,7 +84,7 @@ function OrderView({ order, token, reload }: { order: OrderRecord; token: string
           <p>{order.payment_method?.name}</p>
           <p>{order.shipping_method?.name} <small>{order.delivery_time}</small></p>
           {order.tracking_code && <p>Rastreio: {order.tracking_code}</p>}
-          <button disabled={again.isBusy} onClick={() => void again.run()}>Comprar de novo</button>
+          <Button isOff={again.isBusy} onClick={() => void again.run()}>Comprar de novo</Button>
           <Alert refusal={again.refusal} />
         </aside>
       </div>

@@ -7,7 +7,7 @@ import { ProductPageDocument, ProductPriceDocument, WriteReviewDocument } from "
 import { combinationOf, firstChoice, isOffered, withVariant, type Choice, type Option, type Product as ProductRecord } from "../options";
 import { Title } from "../router";
 import type { Delivery as DeliveryForm } from "../ui/delivery";
-import { Alert, Form, useAction } from "../ui/form";
+import { Alert, Button, Form, useAction } from "../ui/form";
 import { Html, Loaded } from "../ui/page";
 import { Picture, type Image } from "../ui/picture";
 import { Cards, Price, Rating } from "../ui/products";
@@ -137,7 +137,7 @@ function Purchase({ product, choice, setChoice, quantity, setQuantity }: Purchas
       </p>
       <div class="buy">
         <Quantity value={quantity} min={product.min_quantity || 1} max={product.max_quantity || undefined} change={setQuantity} />
-        <button class="primary" disabled={!isAvailable || isBusy || missing.length > 0}>
+        <button class="primary" disabled={!isAvailable || missing.length > 0} aria-disabled={isBusy}>
           {!isAvailable ? "Esgotado" : product.in_advance ? "Comprar na pré-venda" : "Adicionar ao carrinho"}
         </button>
       </div>
@@ -166,16 +166,16 @@ interface QuantityProps {
   min?: number;
   max?: number;
   label?: string;
-  disabled?: boolean;
+  isOff?: boolean;
   change: (value: number) => void;
 }
 
-export function Quantity({ value, min = 1, max, label = "Quantidade", disabled, change }: QuantityProps) {
+export function Quantity({ value, min = 1, max, label = "Quantidade", isOff = false, change }: QuantityProps) {
   return (
     <span class="quantity" role="group" aria-label={label}>
-      <button type="button" aria-label="Menos um" disabled={disabled || value <= min} onClick={() => change(value - 1)}>−</button>
+      <Button type="button" aria-label="Menos um" isOff={isOff || value <= min} onClick={() => change(value - 1)}>−</Button>
       <output aria-live="polite">{value}</output>
-      <button type="button" aria-label="Mais um" disabled={disabled || (max !== undefined && value >= max)} onClick={() => change(value + 1)}>+</button>
+      <Button type="button" aria-label="Mais um" isOff={isOff || (max !== undefined && value >= max)} onClick={() => change(value + 1)}>+</Button>
     </span>
   );
 }

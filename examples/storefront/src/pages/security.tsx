@@ -12,7 +12,7 @@ import {
   DisableTwoFactorDocument,
   type BeginTwoFactorMutation,
 } from "../generated";
-import { Field, Form, Alert, useAction } from "../ui/form";
+import { Alert, Button, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { AccountPage } from "./account";
 
@@ -61,7 +61,7 @@ export function Security() {
           ) : (
             <>
               <p>Além da senha, a loja pede um código do seu celular para entrar.</p>
-              <button class="primary" disabled={begin.isBusy} onClick={() => void begin.run()}>Ativar</button>
+              <Button class="primary" isOff={begin.isBusy} onClick={() => void begin.run()}>Ativar</Button>
               <Alert refusal={begin.refusal} />
             </>
           )

@@ -15,7 +15,7 @@ import {
   VerifyEmailDocument,
 } from "../generated";
 import { navigate, place, Title } from "../router";
-import { Alert, Field, Form, useAction } from "../ui/form";
+import { Alert, Button, Field, Form, useAction } from "../ui/form";
 import { ConfirmDeletion } from "./profile";
 import { explained, WRONG_TOKEN } from "./tokens";
 
@@ -126,7 +126,7 @@ function CheckMail({ email }: { email: string }) {
       <p>Enviamos uma mensagem para <strong>{email}</strong>. Abra o link dela, ou digite aqui o código que ela traz.</p>
       <Confirmation />
       <p>
-        Não chegou? <button class="plain" disabled={isBusy} onClick={() => void run()}>Enviar de novo</button>
+        Não chegou? <Button class="plain" isOff={isBusy} onClick={() => void run()}>Enviar de novo</Button>
       </p>
       <Alert refusal={refusal} />
     </div>

@@ -1,6 +1,6 @@
 // Forms: labels, errors at their inputs, one request at a time.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentProps } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api/errors";
 
@@ -53,11 +53,14 @@ export function Form({ submit, label, children, ...props }: FormProps) {
     <form {...props} ref={form} noValidate onSubmit={send} aria-busy={isBusy}>
       {typeof children === "function" ? children(refusal?.fields ?? {}) : children}
       <Alert refusal={isHighlighted ? refusal : refusal?.withoutFields()} />
-      <button class="primary" disabled={isBusy}>
-        {label}
-      </button>
+      <Button class="primary" isOff={isBusy}>{label}</Button>
     </form>
   );
+}
+
+/** A button that keeps the focus while it can't be pressed. */
+export function Button({ isOff, onClick, ...button }: ComponentProps<"button"> & { isOff: boolean }) {
+  return <button {...button} aria-disabled={isOff} onClick={isOff ? undefined : onClick} />;
 }
 
 export function Alert({ refusal }: { refusal?: Refusal }) {
