@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
 from domain.people import own_account, registration, two_factor
 from models.reading.queries import Row
 from resolvers.engine.compiled_results import RESULT, ResultField
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
@@ -27,7 +27,7 @@ _CUSTOMERS_ONLY = Access(admin=False, customer=True, user_only=True)
 TWO_FACTOR_DISABLED = "two-factor authentication is off"
 
 
-@strawberry.type
+@declare
 class TwoFactorQueries:
     """Queries about two-factor authentication."""
 
@@ -37,7 +37,7 @@ class TwoFactorQueries:
         return await two_factor.load_status(info.context.scope)  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class TwoFactorMutations:
     """Mutations of two-factor authentication."""
 
@@ -62,7 +62,7 @@ class TwoFactorMutations:
         return _acknowledge(TWO_FACTOR_DISABLED)
 
 
-@strawberry.type
+@declare
 class OwnAccountMutations:
     """Mutations of the caller's own password, e-mail address and account."""
 
@@ -93,7 +93,7 @@ class OwnAccountMutations:
         return _acknowledge(own_account.ACCOUNT_DELETED if deleted else own_account.DELETION_SENT)
 
 
-@strawberry.type
+@declare
 class RegistrationMutations:
     """Mutations for users who aren't signed in; no response reveals whether an e-mail address is registered."""
 

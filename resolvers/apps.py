@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from auth import storefront_keys
@@ -11,6 +10,7 @@ from models.reading.queries import Row
 from resolvers.engine.complete import load_member, load_record
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, rename_fields
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
@@ -39,7 +39,7 @@ from schema.types.sessions import ANYONE
 from schema.types.webhooks import APPS_ONLY, MANAGE_ENDPOINTS
 
 
-@strawberry.type
+@declare
 class AppQueries:
     """Further queries about apps."""
 
@@ -73,7 +73,7 @@ class AppQueries:
         )
 
 
-@strawberry.type
+@declare
 class AppMutations:
     """Mutations of apps."""
 
@@ -122,7 +122,7 @@ class AppMutations:
     )
 
 
-@strawberry.type
+@declare
 class AppTokenMutations:
     """Mutations of the OAuth routes."""
 
@@ -164,7 +164,7 @@ class AppTokenMutations:
         return Row(revoked=True)  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class StorefrontKeyMutations:
     """Mutations of storefront keys."""
 
@@ -181,7 +181,7 @@ class StorefrontKeyMutations:
     )
 
 
-@strawberry.type
+@declare
 class TrustedDocumentMutations:
     """Mutations of trusted documents."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -16,6 +15,7 @@ from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.types.b2b import (
@@ -39,7 +39,7 @@ _WRITE = Access(privileges=("manage_b2b",))
 _FIELD_NAMES = {f"{name}_id": name for name in ("user", "vendor", "manager", "order")}
 
 
-@strawberry.type
+@declare
 class B2bMutations:
     """Further B2B mutations."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from domain.bulk import operations, uploads
@@ -14,12 +13,13 @@ from resolvers.bulk_mutations import check_may_mutate, parse_mutation
 from resolvers.bulk_queries import compile_query
 from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID
 from schema.types.bulk import BULK_CALLERS, BulkOperationObject, BulkUploadObject
 
 
-@strawberry.type
+@declare
 class BulkMutations:
     """Mutations of bulk operations."""
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -25,6 +24,7 @@ from resolvers.engine.complete import JoinedRelation, load_member
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, delete_field, deleted_record, rename_line_fields
 from resolvers.results import cart_result, linked, load_linked_cart
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, BigInt, Upload, parse_id
@@ -65,7 +65,7 @@ def _lines(items: Sequence[CartItemInput | CartItemUpdateInput]) -> list[dict[st
     return [rename_line_fields(provided_fields(item)) for item in items]
 
 
-@strawberry.type
+@declare
 class CartQueries:
     """Queries of carts and placed orders."""
 
@@ -119,7 +119,7 @@ class CartQueries:
 _EXPIRE_ALL = Access(privileges=("manage_orders",), app_scope="write_orders")
 
 
-@strawberry.type
+@declare
 class CartMutations:
     """Mutations of carts."""
 

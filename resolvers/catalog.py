@@ -23,6 +23,7 @@ from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
+from schema.declaration import declare
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.scalars import ID
 from schema.types.catalog import (
@@ -111,7 +112,7 @@ def _category_fields(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-@strawberry.type
+@declare
 class CatalogMutations:
     """Mutations of products."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -14,6 +13,7 @@ from domain.search.tags import find_tags
 from models.reading.queries import Row
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.filters import check_filter_text
 from schema.pagination import MAX_PAGE_SIZE, check_page_bounds
@@ -22,7 +22,7 @@ from schema.types.collections import CollectionInput, CollectionObject, ProductT
 _WRITE = Access(privileges=("manage_catalog",), app_scope="write_categories")
 
 
-@strawberry.type
+@declare
 class TagQueries:
     """Queries of tags."""
 

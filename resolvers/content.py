@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -27,6 +26,7 @@ from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, parse_id
@@ -51,7 +51,7 @@ def _page_fields(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: None if name == "parent" and value == "0" else value for name, value in fields.items()}
 
 
-@strawberry.type
+@declare
 class LanguageQueries:
     """Further queries about languages."""
 
@@ -69,7 +69,7 @@ class LanguageQueries:
         return record  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class LanguageVariableQueries:
     """Further queries about language variables."""
 
@@ -87,7 +87,7 @@ class LanguageVariableQueries:
         return record  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class LanguageVariableMutations:
     """Mutations of language variables by name, for the legacy API."""
 

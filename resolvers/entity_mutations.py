@@ -6,7 +6,6 @@ This module doesn't postpone annotations: the resolvers' signatures use types th
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -15,6 +14,7 @@ from kernel.text import with_article
 from resolvers.engine.complete import load_record
 from resolvers.entity_queries import singular_of
 from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID
 
@@ -71,4 +71,4 @@ def build_entity_mutations(
         f"{singular}_delete": delete_field(access, delete_description or f"Delete {label}.", records.delete),
     }
     name = type_.__strawberry_definition__.name
-    return strawberry.type(type(f"{name}Mutations", (), fields))
+    return declare(type(f"{name}Mutations", (), fields))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any, Optional
 
-import strawberry
 from graphql.pyutils import camel_to_snake
 from strawberry import Info
 
@@ -24,6 +23,7 @@ from models.reading import row_reads
 from models.reading.queries import Condition, Entity, Row, by_id
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.filters import ColumnGuards, build_conditions, build_filter_input, build_sort_enum, column_guards, sort_name
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, connection_type, page_type
@@ -206,7 +206,7 @@ def build_entity_queries(
     }
     if not one:
         del fields[singular]
-    return strawberry.type(type(f"{name}Queries", (), fields))
+    return declare(type(f"{name}Queries", (), fields))
 
 
 def _one_arguments(entity: Entity) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import strawberry
 from graphql import FieldNode, GraphQLError, GraphQLSchema, NameNode, OperationDefinitionNode
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry import Info
@@ -23,6 +22,7 @@ from models.reading.row_reads import link_rows
 from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.engine.compiled_results import RESULT, ResultField
 from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.pagination import check_page_bounds
 from schema.selection import collect_fields, selected_relations
@@ -87,7 +87,7 @@ async def _load_subjects(info: Info, rows: Sequence[Row], *path: str) -> None:
     link_rows(info.context.scope, rows, relations)
 
 
-@strawberry.type
+@declare
 class EventQueries:
     """The event feed."""
 
@@ -103,7 +103,7 @@ class EventQueries:
         return page  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class EventSubscriptions:
     """The event feed, event by event."""
 

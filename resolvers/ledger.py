@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -14,6 +13,7 @@ from models.reading.response_shapes import ResponseShape, ScalarField
 from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.pagination import check_page_bounds
 from schema.scalars import ID, BigInt
@@ -25,7 +25,7 @@ _VENDOR = {"vendor_id": "vendor"}
 _MAX_ROWS = 1_000
 
 
-@strawberry.type
+@declare
 class LedgerQueries:
     """Further queries of the ledger."""
 
@@ -49,7 +49,7 @@ class LedgerQueries:
         )
 
 
-@strawberry.type
+@declare
 class LedgerMutations:
     """Mutations of payouts and accounts."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -13,6 +12,7 @@ from models.reading.queries import Row
 from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, Upload
@@ -41,7 +41,7 @@ FORM_ACCESS = replace(UPLOAD_ACCESS, privileges=(*UPLOAD_ACCESS.privileges, *EDI
 """Who may send a form with files to `/graphql`: who uploads media files, or files of shoppers to carts."""
 
 
-@strawberry.type
+@declare
 class MediaMutations:
     """Mutations of media files."""
 

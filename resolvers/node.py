@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-import strawberry
 from graphql import GraphQLObjectType, GraphQLSchema, get_named_type
 from strawberry import Info
 
@@ -17,6 +16,7 @@ from models.connection.database import Plans, fetchval
 from models.reading import row_reads
 from models.reading.queries import by_id
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
+from schema.declaration import declare
 from schema.fields import root_field, strawberry_field
 from schema.scalars import ID
 from schema.selection import requested_record
@@ -31,7 +31,7 @@ _CALLERS = Access(
 )
 
 
-@strawberry.type
+@declare
 class NodeQueries:
     """The query of a record of any type."""
 

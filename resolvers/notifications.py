@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -14,6 +13,7 @@ from models.reading import row_reads
 from models.reading.queries import Condition, Row
 from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, page_type
 from schema.scalars import ID, BigInt, DateTime
@@ -31,7 +31,7 @@ _OWN = Access(vendor=True, customer=True, user_only=True, note="Only for the cal
 Inbox: Any = page_type(NotificationObject, "Inbox")
 
 
-@strawberry.type
+@declare
 class NotificationQueries:
     """Queries of a user's inbox."""
 
@@ -56,7 +56,7 @@ class NotificationQueries:
         return result
 
 
-@strawberry.type
+@declare
 class NotificationMutations:
     """Mutations of notifications."""
 

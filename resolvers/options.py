@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -24,6 +23,7 @@ from resolvers.mutation_helpers import (
     rename_error_fields,
     rename_fields,
 )
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID, BigInt
 from schema.selection import requested_shape
@@ -66,7 +66,7 @@ def _with_choices(input: Any) -> dict[str, Any]:
     return fields
 
 
-@strawberry.type
+@declare
 class CombinationQueries:
     """Queries for the legacy API."""
 
@@ -83,7 +83,7 @@ class CombinationQueries:
         return None if owner is None else BigInt(owner.id)
 
 
-@strawberry.type
+@declare
 class CombinationMutations:
     """Mutations of combinations, exceptions and required products."""
 

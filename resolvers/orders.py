@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -26,6 +25,7 @@ from resolvers.mutation_helpers import (
     unless_changed,
 )
 from resolvers.results import linked
+from schema.declaration import declare
 from schema.enums import SalesPeriod
 from schema.fields import COST, root_field
 from schema.inputs import provided_fields
@@ -72,7 +72,7 @@ def _origin(scope: Scope) -> str:
     )
 
 
-@strawberry.type
+@declare
 class OrderPreviewQueries:
     """The trial of an order."""
 
@@ -88,7 +88,7 @@ class OrderPreviewQueries:
         return Row({**preview, "lines": lines, "discounts": discounts})  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class OrderMutations:
     """Mutations of orders."""
 
@@ -153,7 +153,7 @@ class OrderMutations:
         return await load_record(info, order)
 
 
-@strawberry.type
+@declare
 class SalesQueries:
     """Sums of orders."""
 
@@ -163,7 +163,7 @@ class SalesQueries:
         return await sales.load_sales_summary(info.context.scope, period)  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class OrderSubscriptions:
     """What happens to the orders of a customer."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -13,6 +12,7 @@ from models.reading.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_fields
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID
 from schema.types.outreach import (
@@ -33,7 +33,7 @@ _SUBSCRIBERS = RecordFunctions(
 )
 
 
-@strawberry.type
+@declare
 class OutreachMutations:
     """Further mutations of subscribers."""
 
@@ -45,7 +45,7 @@ class OutreachMutations:
         return result  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class NewsletterMutations:
     """Mutations of newsletter subscriptions by shoppers."""
 
@@ -72,7 +72,7 @@ class NewsletterMutations:
         return _acknowledge(newsletter.CANCELLED)
 
 
-@strawberry.type
+@declare
 class StockNoticeMutations:
     """Mutations of notices that a product can be bought again."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access, open_to_shoppers
@@ -21,6 +20,7 @@ from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.results import linked
+from schema.declaration import declare
 from schema.enums import PaymentKind
 from schema.fields import LIST_SIZE, root_field
 from schema.inputs import provided_fields
@@ -51,7 +51,7 @@ _OPEN = Access(
 _WRITE = Access(privileges=("manage_payments",))
 
 
-@strawberry.type
+@declare
 class PaymentQueries:
     """Queries of payments that shoppers make too."""
 
@@ -78,7 +78,7 @@ class PaymentQueries:
         return linked(info, await options.order_options(scope, order_id, token))  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class PaymentMutations:
     """Further mutations of payments."""
 
@@ -135,7 +135,7 @@ class PaymentMutations:
 _STAFF = GATEWAY_NOTIFICATIONS.visible.access  # type: ignore[attr-defined]
 
 
-@strawberry.type
+@declare
 class GatewayMutations:
     """Mutations of gateway notifications."""
 
@@ -157,7 +157,7 @@ class GatewayMutations:
         return await load_record(info, number)
 
 
-@strawberry.type
+@declare
 class PaymentSubscriptions:
     """What happens to the payments of an order, for who pays it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -18,6 +17,7 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
 from resolvers.sessions import load_own_user
+from schema.declaration import declare
 from schema.enums import AddressType, MembershipStatus
 from schema.fields import root_field
 from schema.inputs import provided_fields
@@ -55,7 +55,7 @@ _EXPORT = Access(
 _USER_FIELD_NAMES = {"role": "user_type"}
 
 
-@strawberry.type
+@declare
 class PeopleQueries:
     """Further queries about users."""
 
@@ -72,7 +72,7 @@ class PeopleQueries:
         return await export.export_user(info.context.scope, id, email, after)  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class PeopleMutations:
     """Mutations of users and usergroups."""
 
@@ -151,7 +151,7 @@ class PeopleMutations:
         return await load_record(info, number)
 
 
-@strawberry.type
+@declare
 class AddressMutations:
     """Further mutations of saved addresses."""
 
@@ -161,7 +161,7 @@ class AddressMutations:
         return await load_record(info, await set_default_address(info.context.scope, id, type))  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class WishlistMutations:
     """Mutations of the caller's wishlist."""
 
@@ -178,7 +178,7 @@ class WishlistMutations:
         return await load_own_user(info)  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class ManagedAddressMutations:
     """Mutations of the addresses of other users, by those who administer accounts."""
 
@@ -207,7 +207,7 @@ class ManagedAddressMutations:
         return await load_record(info, await set_default_address_of_user(info.context.scope, id, type))  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class UserSessionMutations:
     """Mutations of the sessions of other users."""
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import strawberry
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_named_type, is_introspection_type
 from strawberry import Info
 
 from auth.access import Access
 from kernel.scope import Scope
 from models.reading.queries import Row
+from schema.declaration import declare
 from schema.fields import ACCESS, access_of, root_field, strawberry_field
 from schema.types.permissions import ANYBODY, PermissionsObject
 
 
-@strawberry.type
+@declare
 class PermissionQueries:
     """Queries about the caller's rights."""
 

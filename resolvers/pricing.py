@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access, open_to_shoppers
@@ -20,6 +19,7 @@ from models.reading.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.types.pricing import (
     DestinationInput,
@@ -76,7 +76,7 @@ async def _update_promotion(scope: Scope, id: Any, fields: dict[str, Any]) -> in
         return await PROMOTION_RECORDS.update(scope, id, stored)
 
 
-@strawberry.type
+@declare
 class PromotionQueries:
     """Further queries of promotions."""
 

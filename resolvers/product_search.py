@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from domain.catalog.read import PRODUCTS
@@ -15,6 +14,7 @@ from models.reading import row_reads
 from models.reading.queries import Row, by_ids
 from resolvers.results import linked
 from resolvers.search_requests import SEARCH_FIELD, SearchField, facet_values, search_page
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.pagination import DEFAULT_PAGE_SIZE
 from schema.selection import is_requested, requested_shape
@@ -29,7 +29,7 @@ _ACCESS = PRODUCTS.visible.access  # type: ignore[attr-defined]
 _CONNECTION, _PAGE = SearchField(_ACCESS, is_page=False), SearchField(_ACCESS, is_page=True)
 
 
-@strawberry.type
+@declare
 class ProductSearchQueries:
     """The search of products."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import open_to_shoppers
@@ -14,6 +13,7 @@ from domain.shipping.quotes import Quote
 from models.reading.queries import Row
 from resolvers.mutation_helpers import rename_error_fields
 from resolvers.results import linked
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID, BigInt
 from schema.types.quotes import PostalAddressObject, SellerAvailabilityObject, ShippingQuoteObject
@@ -23,7 +23,7 @@ _READ_OFFERS = open_to_shoppers("view_marketplace", "read_products")
 _FIELD_NAMES = {"product_id": "product"}
 
 
-@strawberry.type
+@declare
 class QuoteQueries:
     """Queries of shipping quotes and vendor availability."""
 

@@ -24,6 +24,7 @@ from strawberry.types.field import StrawberryField
 
 from resolvers.entity_queries import ENTITY_QUERY
 from schema.arguments import describe_arguments
+from schema.declaration import declare
 from schema.fields import ACCESS, INTERNAL, REQUIRED, TEXT_INTERNALLY, bind_resolvers, implement, strawberry_field
 from schema.scalars import SCALARS
 from schema.types.interfaces import NodeObject
@@ -91,10 +92,8 @@ def _root_types() -> tuple[type, ...]:
     modules = [import_module(f"resolvers.{name}") for name in MODULES]
     _make_nodes([cls for module in modules for cls in getattr(module, "QUERIES", ())])
     return tuple(
-        strawberry.type(
-            type(name, tuple(cls for module in modules for cls in getattr(module, variable, ())), {}),
-            name=name,
-            description=description,
+        declare(
+            type(name, tuple(cls for module in modules for cls in getattr(module, variable, ())), {}), name, description
         )
         for name, variable, description in _ROOTS
     )

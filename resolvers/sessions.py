@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth import api_keys, legacy_tokens, sessions
@@ -21,6 +20,7 @@ from models.reading.queries import Condition, Row
 from models.reading.response_shapes import CalculatedField, ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.engine.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
 from resolvers.mutation_helpers import delete_field
+from schema.declaration import declare
 from schema.fields import LIST_SIZE, root_field
 from schema.scalars import ID
 from schema.selection import requested_shape
@@ -75,7 +75,7 @@ async def load_own_user(info: Info) -> Row | None:
     return rows[0] if rows else None
 
 
-@strawberry.type
+@declare
 class AccountQueries:
     """Queries about the caller's account."""
 
@@ -99,7 +99,7 @@ class AccountQueries:
         return await api_keys.list_api_keys(scope, _user_or_caller(scope, user_id))  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class SignInQueries:
     """Queries of the sign-in routes."""
 
@@ -110,7 +110,7 @@ class SignInQueries:
         return key_set["keys"]  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class SignInMutations:
     """Mutations of the sign-in routes."""
 
@@ -165,7 +165,7 @@ class SignInMutations:
         return await legacy_tokens.issue_legacy_token(scope, email, cnpj, password, code)  # type: ignore[return-value]
 
 
-@strawberry.type
+@declare
 class AccountMutations:
     """Mutations of the caller's account."""
 

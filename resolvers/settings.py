@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-import strawberry
 from strawberry import UNSET, Info
 
 from auth.access import Access
@@ -17,6 +16,7 @@ from kernel.scope import Scope
 from kernel.text import fold
 from models.reading.queries import Row
 from resolvers.stores import reload_store
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.filters import check_filter_size, check_filter_text
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
@@ -80,7 +80,7 @@ def _setting_row(record: SettingRecord) -> Any:
     return Row(asdict(record) | {"variants": [Row(value=value, name=value) for value in record.variants]})
 
 
-@strawberry.type
+@declare
 class SettingQueries:
     """Queries of settings."""
 
@@ -124,7 +124,7 @@ class SettingQueries:
         return result  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class SettingMutations:
     """Mutations of settings."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access, open_to_shoppers
@@ -17,6 +16,7 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, rename_error_fields, rename_fields, unless_changed
 from resolvers.pricing import rename_destination_ids
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
@@ -45,7 +45,7 @@ def _shipment_fields(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]
     return order, units, fields
 
 
-@strawberry.type
+@declare
 class ShippingMutations:
     """Mutations of shipments."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -15,6 +14,7 @@ from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from resolvers.mutation_helpers import rename_fields
 from resolvers.results import linked
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import JSON
@@ -32,7 +32,7 @@ _WRITE = Access(privileges=("manage_settings",))
 _GATEWAY = Access(privileges=("manage_payments",))
 
 
-@strawberry.type
+@declare
 class StoreQueries:
     """Queries of the store."""
 
@@ -52,7 +52,7 @@ class StoreQueries:
         return linked(info, await store_limits.find_limits(info.context.scope))  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class StoreMutations:
     """Mutations of the store."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -21,6 +20,7 @@ from resolvers.mutation_helpers import (
     rename_error_fields,
     rename_fields,
 )
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID, JSON, parse_id
 from schema.types.catalog import ProductObject
@@ -64,7 +64,7 @@ def _result(written: tuple[int, dict[int, int]]) -> VariationGroupResultObject:
     return result  # type: ignore[no-any-return]
 
 
-@strawberry.type
+@declare
 class VariationQueries:
     """Queries for the legacy API."""
 
@@ -74,7 +74,7 @@ class VariationQueries:
         return await load_record(info, await variation_groups.find_group(info.context.scope, id))
 
 
-@strawberry.type
+@declare
 class VariationMutations:
     """Mutations of variation groups and their products."""
 

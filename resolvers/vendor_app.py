@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import strawberry
 from strawberry import Info
 
 from auth import vendor_tokens
@@ -16,6 +15,7 @@ from kernel.clock import format_unix
 from kernel.errors import ValidationFailed
 from models.reading.queries import Row
 from resolvers.engine.complete import load_record
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime, OrderStatus
@@ -43,7 +43,7 @@ def _unix(time: datetime) -> int:
     return int(format_unix(time))
 
 
-@strawberry.type
+@declare
 class VendorAppQueries:
     """Queries of the vendor app."""
 
@@ -74,7 +74,7 @@ class VendorAppQueries:
         )
 
 
-@strawberry.type
+@declare
 class VendorAppMutations:
     """Mutations of the vendor app."""
 

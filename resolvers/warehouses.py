@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import strawberry
 from strawberry import Info
 
 from auth.access import Access
@@ -15,6 +14,7 @@ from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, rename_error_fields, rename_fields
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
@@ -48,7 +48,7 @@ def _to_domain_fields(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-@strawberry.type
+@declare
 class WarehouseMutations:
     """Mutations of delivery areas and usergroups."""
 

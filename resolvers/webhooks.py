@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
 from strawberry import Info
 
 from domain.apps import registration
@@ -12,6 +11,7 @@ from resolvers import webhook_queries
 from resolvers.engine.complete import load_record
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field
+from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime
@@ -26,7 +26,7 @@ from schema.types.webhooks import (
 )
 
 
-@strawberry.type
+@declare
 class DeliveryMutations:
     """Mutations of webhook endpoints and deliveries."""
 

@@ -16,9 +16,7 @@ Relations are loaded with one statement per level, so lists cause no N+1 queries
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
@@ -35,6 +33,7 @@ from auth.access import Access, check_store_writable
 from kernel.errors import RuleViolation
 from models.connection.database import in_transaction, retry_conflicts
 from models.reading.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
+from schema.declaration import declare
 from schema.scalars import ID, BigInt, DateTime
 
 SOURCE = "vitrine.source"
@@ -303,14 +302,13 @@ def entity_type(
         access: Access = entity.visible.access  # type: ignore[attr-defined]
         cls.__entity__ = entity  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
-        evaluate_annotations(cls)
         first, last = {} if key is None else _key_fields(key), _time_fields(times.split())
         types = {field: type_ for field, (type_, _) in first.items()} | cls.__annotations__
         cls.__annotations__ = types | {field: type_ for field, (type_, _) in last.items()}
         for field, (_, declared) in (first | last).items():
             setattr(cls, field, declared)
         text = f"{description or cls.__doc__} Readable by {_describe(access)}."
-        return strawberry.type(cls, name=name, description=text)
+        return declare(cls, name, text)
 
     return decorate
 
@@ -324,8 +322,7 @@ def object_type(name: str, description: str = "", access: Access | None = None) 
 
     def decorate(cls: type[T]) -> type[T]:
         cls.__access__ = access or INHERITED  # type: ignore[attr-defined]
-        evaluate_annotations(cls)
-        return strawberry.type(cls, name=name, description=description or cls.__doc__)
+        return declare(cls, name, description or cls.__doc__)
 
     return decorate
 
@@ -338,8 +335,7 @@ def interface_type(name: str) -> Callable[[type[T]], type[T]]:
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        evaluate_annotations(cls)
-        return strawberry.interface(cls, name=name, description=" ".join((cls.__doc__ or "").split()))
+        return declare(cls, name, " ".join((cls.__doc__ or "").split()), is_interface=True)
 
     return decorate
 
@@ -357,18 +353,6 @@ def implements(interface: Any) -> Callable[[type[T]], type[T]]:
         return cls
 
     return decorate
-
-
-def evaluate_annotations(cls: type) -> None:
-    """Evaluate the annotations of a class, except those that name a class defined later.
-
-    Strawberry would parse each text several times, which takes a third of the time to declare the types.
-    """
-    names = vars(sys.modules[cls.__module__])
-    for name, annotation in cls.__annotations__.items():
-        if isinstance(annotation, str):
-            with suppress(NameError):
-                cls.__annotations__[name] = eval(annotation, names)  # noqa: S307  # of this program
 
 
 _RETURN = re.compile(r"^Return ")

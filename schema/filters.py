@@ -26,6 +26,7 @@ from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES
 from models.reading.queries import CallerCache, Condition, Entity, EntityFilter, ToOne
+from schema.declaration import declare
 from schema.fields import INTERNAL, SOURCE, TEXT_INTERNALLY, ColumnSource, EmbeddedSource, RelationSource
 from schema.inputs import built_of_provided, provided_fields
 from schema.scalars import FILTER_ENUMS, FILTER_SCALARS, parse_id
@@ -45,7 +46,7 @@ def build_filter_input(entity: Entity, name: str) -> Any:
             metadata={INTERNAL: declared.internal, TEXT_INTERNALLY: declared.value_type in FILTER_ENUMS},
         )
     description = f"Filters a list of {_label(entity, name)} records; all conditions must match."
-    return built_of_provided(strawberry.input(type(name, (), namespace), name=name, description=description))
+    return built_of_provided(declare(type(name, (), namespace), name, description, is_input=True))
 
 
 @cache

@@ -8,9 +8,11 @@ from typing import Any, TypeVar, dataclass_transform
 
 import strawberry
 from strawberry import UNSET
+from strawberry.schema_directives import OneOf
 from strawberry.types.arguments import InputContext
 from strawberry.types.base import StrawberryList, StrawberryOptional, has_object_definition
 
+from schema.declaration import declare
 from schema.fields import INTERNAL, REQUIRED, TEXT_INTERNALLY
 
 T = TypeVar("T")
@@ -19,14 +21,14 @@ T = TypeVar("T")
 @dataclass_transform(kw_only_default=True)
 def input_type(cls: type[T]) -> type[T]:
     """Declare an input, which its docstring describes. A field is required, a `required_field` or an `optional_field`."""
-    return built_of_provided(strawberry.input(cls, description=" ".join((cls.__doc__ or "").split())))
+    return built_of_provided(declare(cls, description=" ".join((cls.__doc__ or "").split()), is_input=True))
 
 
 @dataclass_transform(kw_only_default=True)
 def one_of_input(cls: type[T]) -> type[T]:
     """Declare an input of which exactly one field is provided."""
     description = " ".join((cls.__doc__ or "").split())
-    return built_of_provided(strawberry.input(cls, one_of=True, description=description))
+    return built_of_provided(declare(cls, description=description, is_input=True, directives=[OneOf()]))
 
 
 def built_of_provided(cls: type[T]) -> type[T]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import strawberry
 from graphql import GraphQLObjectType, get_named_type
 
 from kernel.errors import ValidationFailed
+from schema.declaration import declare
 from schema.fields import INHERITED, object_type, output_field
 from schema.scalars import BigInt
 
@@ -48,7 +48,7 @@ def page_type(item: Any, name: str) -> Any:
         "page": output_field("The page number, starting at 1."),
         "per_page": output_field("The page size."),
     }
-    return strawberry.type(type(name, (), namespace), name=name, description="A page of a list (offset pagination).")
+    return declare(type(name, (), namespace), name, "A page of a list (offset pagination).")
 
 
 def node_type(connection: GraphQLObjectType) -> GraphQLObjectType:
@@ -63,7 +63,7 @@ def node_type(connection: GraphQLObjectType) -> GraphQLObjectType:
 @cache
 def connection_type(item: Any, name: str) -> Any:
     """Create the connection type `{edges {cursor node} page_info {…}}` of an object type, for keyset pagination; its `__node__`."""
-    edge = strawberry.type(
+    edge: Any = declare(
         type(
             f"{name}Edge",
             (),
@@ -74,10 +74,10 @@ def connection_type(item: Any, name: str) -> Any:
                 "node": output_field("The record."),
             },
         ),
-        name=f"{name}Edge",
-        description="A record of a connection with its cursor.",
+        f"{name}Edge",
+        "A record of a connection with its cursor.",
     )
-    return strawberry.type(
+    return declare(
         type(
             f"{name}Connection",
             (),
@@ -92,6 +92,6 @@ def connection_type(item: Any, name: str) -> Any:
                 ),
             },
         ),
-        name=f"{name}Connection",
-        description="A page of a list (cursor pagination).",
+        f"{name}Connection",
+        "A page of a list (cursor pagination).",
     )

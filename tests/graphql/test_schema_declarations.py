@@ -16,6 +16,7 @@ from graphql import (
     is_non_null_type,
     is_specified_scalar_type,
 )
+from strawberry.types.base import StrawberryObjectDefinition
 
 from auth.access import Access
 from resolvers import root
@@ -43,6 +44,14 @@ def _objects(schema: GraphQLSchema) -> list[GraphQLObjectType]:
         for type_ in schema.type_map.values()
         if isinstance(type_, GraphQLObjectType) and not is_introspection_type(type_)
     ]
+
+
+@pytest.mark.parametrize("name,schema", _schemas())
+def test_no_method_is_generated_for_a_type(name: str, schema: GraphQLSchema) -> None:
+    for type_ in schema.type_map.values():
+        definition = type_.extensions.get("strawberry-definition")
+        if isinstance(definition, StrawberryObjectDefinition):
+            assert not {"__init__", "__eq__", "__repr__"} & vars(definition.origin).keys(), type_.name
 
 
 @pytest.mark.parametrize("name,schema", _schemas())
