@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from contextvars import Context
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from domain.gateway import notifications
 from domain.idempotency import active_claim
 from domain.orders.deletion import delete_order
 from domain.orders.lifecycle import change_status
+from domain.orders.locked import lock_order
 from domain.orders.payments import record_payment
 from domain.payments import cancellation, creation, pending, refunds, settlement
 from domain.payments.gateway import GatewayRefused, GatewayUnanswered
@@ -23,9 +25,9 @@ from domain.payments.options import order_options
 from domain.payments.requests import parse_input
 from domain.payments.sandbox import actions
 from domain.purchase.edit import update_order
-from kernel.errors import Conflict, RuleViolation
+from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import uuid7
-from kernel.scope import ANONYMOUS
+from kernel.scope import ANONYMOUS, Actor, ActorKind
 from models.connection import database
 from tests.harness import gateway as notification
 from tests.harness import programs
@@ -537,3 +539,14 @@ async def test_a_refund_whose_process_is_killed_is_made_once(kit, order, databas
     assert (await kit.record("orders", order.id))["refunded_cents"] == refunded
     at_gateway = "SELECT sum(refunded_cents)::bigint FROM sandbox_charges WHERE tenant_id = $1"
     assert await kit.value(at_gateway) == refunded
+
+
+async def test_a_customer_does_not_wait_for_the_order_of_another(kit, order):
+    """Whoever may not pay an order can't hold up its changes: nothing of it is locked for them."""
+    stranger = replace(kit.scope, actor=Actor(ActorKind.CUSTOMER, user_id=1, user_public_id=uuid7(), session_id=1))
+    attempt = creation.create_payment(stranger, order.public_id, None, parse_input("PIX", {}))
+    async with database.transaction(kit.scope):
+        await lock_order(kit.scope, order.id)
+        with pytest.raises(NotFound):
+            await asyncio.wait_for(asyncio.get_running_loop().create_task(attempt, context=Context()), 5)
+    assert await payments_of(kit, order) == []
