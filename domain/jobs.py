@@ -28,6 +28,7 @@ from domain.payments import pending as payments
 from domain.payments import refunds
 from domain.people import stock_notices
 from domain.store_usage import STORES_TO_MEASURE, measure_stored
+from domain.unchanged_stores import CATALOGUE_VERSION, UnchangedStores
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
@@ -147,18 +148,20 @@ _MAX_UNAVAILABLE = 3
 
 
 def for_each_store(
-    find: str, work: Callable[[Scope], Awaitable[object]]
+    find: str, work: Callable[[Scope], Awaitable[object]], unchanged: UnchangedStores | None = None
 ) -> Callable[[ShouldContinue], Awaitable[JobResult]]:
     """Return a job function that runs `work` in each store that needs it, in the store's own scope, as the system.
 
     `find` selects those stores; `$1` is the current time. It runs as the worker's role, which can read a few tables of all stores
-    (`models/role_privileges.py`). Read-only stores are left out. A failing store doesn't prevent the others. A run ends early when
-    `should_continue` returns False, or when the database seems to be unavailable.
+    (`models/role_privileges.py`). Read-only stores are left out, and those that are `unchanged`. A failing store doesn't prevent the
+    others. A run ends early when `should_continue` returns False, or when the database seems to be unavailable.
     """
 
     async def run(should_continue: ShouldContinue) -> JobResult:
         async with database.cross_store_connection() as connection:
             store_rows = [row for row in await connection.fetch(find, now()) if not row.get("is_read_only")]
+        if unchanged is not None:
+            store_rows = unchanged.without(store_rows)
         failures: list[str] = []
         unavailable = 0
         for done, store_row in enumerate(store_rows):
@@ -167,6 +170,8 @@ def for_each_store(
             error = await _in_store(build_store(store_row), work)
             if error is not None:
                 failures.append(f"{type(error).__name__} in store {store_row['public_id']}")
+            elif unchanged is not None:
+                unchanged.add(store_row)
             unavailable = unavailable + 1 if isinstance(error, Unavailable) else 0
             if unavailable == _MAX_UNAVAILABLE:
                 return JobResult(done + 1, tuple(failures))
@@ -206,14 +211,21 @@ def _stores_with(table: str, condition: str) -> str:
     return f"select * from tenants where id in (select tenant_id from {table} where {condition}) order by id"
 
 
+def _stores_that_have(table: str, columns: str = "t.*") -> str:
+    """Return the statement that finds the stores with rows of a large table: it reads one of each, not all of them."""
+    first = f"select from {table} x where x.tenant_id = t.id limit 1"
+    return f"select {columns} from tenants t cross join lateral ({first}) own where t.created_at <= $1 order by t.id"
+
+
 _STORES_WITH_UNPAID_ORDERS = _stores_with(
     "orders", "hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null"
 )
 _STORES_WITH_MAILS = _stores_with("mails", "status = 'Q' and due_at <= $1")
 _STORES_WITH_NOTIFICATIONS = _stores_with("gateway_notifications", "not processed and due_at <= $1")
 _STORES_WITH_DUE_PAYMENTS = """
-    select * from tenants where id in (select tenant_id from payments where due_at <= $1)
-        or id in (select tenant_id from payment_refunds where due_at <= $1) order by id
+    select * from tenants where id in (
+        select tenant_id from payments where due_at <= $1 union select tenant_id from payment_refunds where due_at <= $1
+    ) order by id
 """
 _STORES_WITH_OVERDUE_CARTS = _stores_with("carts", "status = 'open' and expires_at <= $1")
 _STORES_WITH_PENDING_CART_EVENTS = _stores_with(
@@ -222,30 +234,20 @@ _STORES_WITH_PENDING_CART_EVENTS = _stores_with(
 _STORES_WITH_ABANDONED_CARTS = _stores_with(
     "carts", "status = 'open' and abandoned_at is null and updated_at <= $1::timestamptz - interval '1 hour'"
 )
-_STORES_WITH_STOCK_CHANGES = """
-    select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
-"""
-_STORES_WITH_SWITCHED_WAREHOUSES = f"""
-    select * from tenants t where created_at <= $1
-        and exists (select from warehouses w where w.tenant_id = t.id and ({warehouse_stock.SWITCHED})) order by id
-"""
+_STORES_WITH_STOCK_CHANGES = _stores_with("stock_changes", "$1::timestamptz is not null")
+_STORES_WITH_SWITCHED_WAREHOUSES = _stores_with("warehouses", "is_switching and $1::timestamptz is not null")
 _STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
-_STORES_WITH_STOCK_NOTICES = """
-    select * from tenants t where created_at <= $1 and exists (select from stock_notices n where n.tenant_id = t.id) order by id
-"""
-_STORES_WITH_ORDERS = """
-    select * from tenants t where created_at <= $1 and exists (select from orders o where o.tenant_id = t.id) order by id
-"""
-_STORES_WITH_LEDGER_QUEUE = """
-    select * from tenants t where created_at <= $1 and exists (select from ledger_queue q where q.tenant_id = t.id) order by id
-"""
+_NEWEST_NOTICE = "(select n.id from stock_notices n where n.tenant_id = t.id order by n.id desc limit 1)"
+_STORES_WITH_STOCK_NOTICES = _stores_that_have(
+    "stock_notices", f"t.*, concat({CATALOGUE_VERSION}, ' ', {_NEWEST_NOTICE}) as state"
+)
+_STORES_WITH_ORDERS = _stores_that_have("orders")
+_STORES_WITH_LEDGER_QUEUE = _stores_with("ledger_queue", "$1::timestamptz is not null")
 # The stores are divided among this many jobs, so that workers share them.
 _RETENTION_JOBS = 4
 _STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
 _BULK_PER_BATCH = 500
-_STORES_WITH_MEDIA = """
-    select * from tenants t where created_at <= $1 and exists (select from media_files f where f.tenant_id = t.id) order by id
-"""
+_STORES_WITH_MEDIA = _stores_that_have("media_files")
 _STORES_WITH_WAITING_OPTION_FILES = _stores_with("option_files", "created_at <= $1 and order_id is null")
 
 
@@ -331,7 +333,11 @@ _PERIODIC: tuple[Job, ...] = (
     Job("apply_notifications", timedelta(seconds=30), for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications)),
     Job("settle_payments", timedelta(seconds=5), for_each_store(_STORES_WITH_DUE_PAYMENTS, settle_payments)),
     Job("write_order_mails", timedelta(seconds=2), for_each_store(_STORES_WITH_ORDER_MAILS, write_order_mails)),
-    Job("send_stock_notices", timedelta(minutes=1), for_each_store(_STORES_WITH_STOCK_NOTICES, send_stock_notices)),
+    Job(
+        "send_stock_notices",
+        timedelta(minutes=1),
+        for_each_store(_STORES_WITH_STOCK_NOTICES, send_stock_notices, UnchangedStores()),
+    ),
     Job("write_ledgers", timedelta(seconds=10), for_each_store(_STORES_WITH_LEDGER_QUEUE, write_ledgers)),
     Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
     Job("emit_cart_updates", timedelta(seconds=5), for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates)),

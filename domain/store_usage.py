@@ -33,24 +33,21 @@ _SUMS = f"""
 SELECT t.public_id, t.name, {", ".join(f"coalesce(u.{name}, 0) AS {name}" for name in COUNTED)},
     {", ".join(f"m.{name}" for name in STORED)}, m.hour AS measured_at
 FROM tenants t
-LEFT JOIN (
-    SELECT tenant_id, {", ".join(f"sum({name}) AS {name}" for name in COUNTED)} FROM store_usage WHERE hour >= $1 GROUP BY tenant_id
-) u ON u.tenant_id = t.id
 LEFT JOIN LATERAL (
-    SELECT * FROM store_usage s WHERE s.tenant_id = t.id AND s.stored_rows IS NOT NULL ORDER BY s.hour DESC LIMIT 1
+    SELECT {", ".join(f"sum({name}) AS {name}" for name in COUNTED)} FROM store_usage s WHERE s.tenant_id = t.id AND s.hour >= $1
+) u ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM store_usage s WHERE s.tenant_id = t.id AND s.hour >= now() - interval '2 days' AND s.stored_rows IS NOT NULL
+    ORDER BY s.hour DESC LIMIT 1
 ) m ON true
 ORDER BY {{}} DESC NULLS LAST, t.id LIMIT $2
 """
 STORES_TO_MEASURE = """
-    select * from tenants t where created_at <= $1 and (
-        exists (
-            select from store_usage u where u.tenant_id = t.id and u.hour >= $1::timestamptz - interval '2 hours' and u.requests > 0
-        )
-        or not exists (
-            select from store_usage u
-            where u.tenant_id = t.id and u.hour > $1::timestamptz - interval '1 day' and u.stored_rows is not null
-        )
-    ) order by id
+    select t.* from tenants t cross join lateral (
+        select bool_or(u.requests > 0 and u.hour >= $1::timestamptz - interval '2 hours') as is_used,
+            bool_or(u.stored_rows is not null) as is_measured
+        from store_usage u where u.tenant_id = t.id and u.hour > $1::timestamptz - interval '1 day'
+    ) today where t.created_at <= $1 and (today.is_used or today.is_measured is not true) order by t.id
 """
 _TABLES = """
 SELECT c.relname::text AS name, c.reltuples AS rows, pg_total_relation_size(c.oid) AS bytes

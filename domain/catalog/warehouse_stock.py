@@ -1,6 +1,6 @@
 """Set the stock of a product or its combinations by warehouse (docs/reference/shared.md#stock-by-warehouse).
 
-Triggers (models/migrations/sql: 0084_warehouse_stock, 0086_warehouse_switch) apply what others write to `stock` to the warehouses; here
+Triggers (models/migrations/sql: 0084_warehouse_stock, 0089_switching_warehouses) apply what others write to `stock` to the warehouses; here
 the warehouses come first. Rows are locked in the order: warehouses, products, combinations; a warehouse that is switched off locks itself
 before its products.
 """
@@ -157,14 +157,9 @@ async def _write(scope: Scope, owner: EditableProduct, rows: Sequence[_Entry]) -
     return True
 
 
-SWITCHED = """EXISTS (
-    SELECT FROM warehouse_stock s WHERE s.tenant_id = w.tenant_id AND s.warehouse_id = w.id
-        AND s.is_active = (w.status <> 'A' OR w.deleted_at IS NOT NULL)
-) OR w.deleted_at IS NOT NULL AND EXISTS (SELECT FROM warehouse_stock s WHERE s.tenant_id = w.tenant_id AND s.warehouse_id = w.id)"""
-"""The warehouses `w` that were disabled, deleted or made active, and whose stock isn't yet."""
-_SWITCH = f"""
+_SWITCH = """
 SELECT coalesce(sum(vitrine_switch_warehouse_stock($1, due.id, $2)), 0)::int
-FROM (SELECT w.id FROM warehouses w WHERE w.tenant_id = $1 AND ({SWITCHED}) ORDER BY w.id LIMIT 1) AS due
+FROM (SELECT w.id FROM warehouses w WHERE w.tenant_id = $1 AND w.is_switching ORDER BY w.id LIMIT 1) AS due
 """
 
 

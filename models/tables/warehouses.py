@@ -11,7 +11,8 @@ from models.tables.base import SoftDeletable, StoreModel, Timestamped
 class Warehouse(SoftDeletable, table="warehouses"):
     """A warehouse of a vendor or (without one) of the store; the highest `priority` is preferred.
 
-    `shipping_delay` is in days. Items in a box: 0 means unspecified. `name_folded` is generated from the name.
+    `shipping_delay` is in days. Items in a box: 0 means unspecified. `name_folded` is generated from the name. `is_switching`: its status
+    changed, and a job has yet to count its stock, or not any more.
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="warehouses")
@@ -34,6 +35,7 @@ class Warehouse(SoftDeletable, table="warehouses"):
     shipping_delay = fields.IntField(default=0)
     min_items_in_box = fields.IntField(default=0)
     max_items_in_box = fields.IntField(default=0)
+    is_switching = fields.BooleanField(default=False)
 
 
 class WarehouseArea(Timestamped, table="warehouse_areas"):

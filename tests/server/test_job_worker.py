@@ -16,6 +16,7 @@ import pytest
 from auth.configuration import configure
 from domain import jobs
 from domain.jobs import JOBS, Job, JobResult, for_each_store
+from domain.unchanged_stores import UnchangedStores
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
@@ -241,6 +242,37 @@ async def test_a_job_runs_for_each_store_in_its_own_scope_even_if_one_fails(stor
     assert seen == [(each.id, True, each.id) for each in (store, other_store)]
     assert outcome.error == f"ValueError in store {store.public_id} (1 of 2 stores failed)"
     assert outcome.complete
+
+
+async def test_a_job_leaves_stores_alone_in_which_nothing_has_changed(store, other_store):
+    worked: list[int] = []
+
+    failing = True
+
+    async def work(scope: Scope) -> None:
+        worked.append(scope.store.id)
+        if failing and scope.store.id == first:
+            raise RuntimeError("no luck")
+
+    states = {store.id: "1", other_store.id: "1"}
+
+    async def run() -> list[int]:
+        worked.clear()
+        values = ", ".join(f"({number}, '{state}')" for number, state in states.items())
+        statement = (
+            f"select t.*, v.state from (values {values}) v (id, state) join tenants t using (id) where created_at <= $1"
+        )
+        await jobs.for_each_store(f"{statement} order by id", work, unchanged)(lambda: True)
+        return list(worked)
+
+    unchanged = UnchangedStores()
+    first, second = sorted(states)
+    assert await run() == [first, second]
+    failing = False
+    assert await run() == [first], "it failed there"
+    assert await run() == [], "nothing has changed"
+    states[second] = "2"
+    assert await run() == [second]
 
 
 async def test_a_run_ends_early_when_the_worker_stops_or_the_database_is_unavailable(new_store):
