@@ -26,6 +26,7 @@ from schema.types.product_search import (
 )
 
 _ACCESS = PRODUCTS.visible.access  # type: ignore[attr-defined]
+_COUNTED = (("total",), ("total_count",), ("facets",), ("facets", "tags"))
 _CONNECTION, _PAGE = SearchField(_ACCESS, is_page=False), SearchField(_ACCESS, is_page=True)
 
 
@@ -76,7 +77,7 @@ class ProductSearchQueries:
 async def _resolve(info: Any, field: SearchField, path: Sequence[str], **arguments: Any) -> Any:
     """Search, and read the selected records, which are at `path` below the field."""
     scope = info.context.scope
-    selected = [path[-1] for path in (("total",), ("facets",), ("facets", "tags")) if is_requested(info, *path)]
+    selected = [path[-1] for path in _COUNTED if is_requested(info, *path)]
     search = field.request(scope, arguments, selected)
     result = await find_products(scope, search, arguments["query"])
     records = None

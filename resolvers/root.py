@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -14,8 +14,11 @@ from graphql import (
     GraphQLScalarType,
     GraphQLSchema,
     GraphQLString,
+    get_nullable_type,
     is_input_object_type,
+    is_interface_type,
     is_non_null_type,
+    is_object_type,
     is_wrapping_type,
 )
 from strawberry.schema.config import StrawberryConfig
@@ -25,7 +28,18 @@ from strawberry.types.field import StrawberryField
 from resolvers.entity_queries import ENTITY_QUERY
 from schema.arguments import describe_arguments
 from schema.declaration import declare
-from schema.fields import ACCESS, INTERNAL, REQUIRED, TEXT_INTERNALLY, bind_resolvers, implement, strawberry_field
+from schema.fields import (
+    ACCESS,
+    INTERNAL,
+    NULL_FROM,
+    REQUIRED,
+    TEXT_INTERNALLY,
+    UNSET,
+    Unset,
+    bind_resolvers,
+    implement,
+    strawberry_field,
+)
 from schema.scalars import SCALARS
 from schema.types.interfaces import NodeObject
 from schema.types.sessions import ANYONE
@@ -122,6 +136,7 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
         _take_texts(graphql_core(schema))
     else:
         _make_fields_required(graphql_core(schema))
+        _show_null(graphql_core(schema))
     return schema
 
 
@@ -151,6 +166,25 @@ def _make_fields_required(schema: GraphQLSchema) -> None:
     """Make the input fields that are a `required_field` non-null."""
     for field in _input_fields(schema, REQUIRED):
         field.type = GraphQLNonNull(field.type)
+
+
+def _show_null(schema: GraphQLSchema) -> None:
+    """Make the fields that are null in place of an empty text nullable; announce it of those that will be."""
+    for type_ in schema.type_map.values():
+        for field in type_.fields.values() if is_object_type(type_) or is_interface_type(type_) else ():
+            declared = strawberry_field(field)
+            unset = declared.metadata.get(UNSET) if declared is not None else None
+            if unset is Unset.LATER:
+                field.description = f"{field.description} From {NULL_FROM} null in place of an empty text."
+            elif unset is Unset.NULL:
+                field.type = get_nullable_type(field.type)
+                field.description = (field.description or "").replace("; empty ", "; null ")
+                field.extensions = {**field.extensions, UNSET: True}
+                field.resolve = _null_if_empty(field.resolve)
+
+
+def _null_if_empty(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda source, info, **arguments: resolve(source, info, **arguments) or None
 
 
 def _input_fields(schema: GraphQLSchema, mark: str) -> Iterator[Any]:

@@ -46,7 +46,7 @@ class SearchField:
             search,
             facets="facets" in selected,
             tags="tags" in selected,
-            counts="total" in selected or self.is_page,
+            counts=self.is_page or not {"total", "total_count"}.isdisjoint(selected),
         )
         if not self.is_page:
             return _page_of(search, *(values.get(name) for name in ("first", "after", "last", "before")))
@@ -172,7 +172,7 @@ def search_page(
         return {"items": items, "page": max(values["page"], 1), "per_page": search.limit, **summary}
     request = PageRequest(search.limit, search.backward, values.get("after"), values.get("before"))
     rows = [(None if records is None else records.get(number), (key, number)) for key, number in result.page]
-    connection = request.connection(_order(search), rows)
+    connection = request.connection(_order(search), rows, total_count=result.total)
     if records is not None:
         connection["edges"] = [edge for edge in connection["edges"] if edge["node"] is not None]
     return {**connection, **summary}

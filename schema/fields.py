@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import wraps
 from inspect import signature
 from types import MappingProxyType
@@ -44,10 +45,24 @@ LIST_SIZE, DEFAULT_LIST_SIZE, COST = "vitrine.list_size", 10, "vitrine.cost"
 """Keys for the cost of a document: how many entries a list has, usually or most; what an object costs, ten for each statement, else 1."""
 TEXT_INTERNALLY = "vitrine.text_internally"
 REQUIRED = "vitrine.required"
+UNSET = "vitrine.unset"
 CALLS_OUT = "vitrine.calls_out"
 """The metadata key of a mutation that calls another server between two transactions of its own."""
 
 T = TypeVar("T")
+
+
+class Unset(Enum):
+    """What the public schema shows in place of the empty text of what isn't set; the internal one, of the REST families, shows the text."""
+
+    NULL = "null"
+    """Null: the field is nullable, and its description says null for "; empty"."""
+    LATER = "later"
+    """The empty text until `NULL_FROM`, which the description adds: the last release has the field, as non-null."""
+
+
+NULL_FROM = "0.5.0"
+"""The release in which fields that are `Unset.LATER` become `Unset.NULL`."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +136,7 @@ def column(
     guard: Access | None = None,
     internal: bool = False,
     deprecated: str | None = None,
+    unset: Unset | None = None,
 ) -> Any:
     """Declare a column field: `sql` is a column name or an expression over the table alias `t`; by default the field's name.
 
@@ -128,7 +144,7 @@ def column(
     The value of an expression may be null, which is an error at run time where the field's type is not nullable. `deprecated` says what
     replaces the field.
     """
-    return _field(ColumnSource(sql, guard), description, guard, internal, deprecated)
+    return _field(ColumnSource(sql, guard), description, guard, internal, deprecated, **{UNSET: unset})
 
 
 def referenced(table: str, key: str, name: str = "public_id") -> str:
@@ -136,14 +152,23 @@ def referenced(table: str, key: str, name: str = "public_id") -> str:
     return f"(SELECT p.{name} FROM {table} p WHERE p.tenant_id = t.tenant_id AND p.id = t.{key})"
 
 
-def computed(sql: ColumnSql, description: str, *, internal: bool = False, shows: str = "") -> Any:
+def computed(
+    sql: ColumnSql, description: str, *, internal: bool = False, shows: str = "", unset: Unset | None = None
+) -> Any:
     """Declare a field of an expression over the table alias `t` that is never null, whatever the row; `shows` as in `ColumnSource`."""
-    return _field(ColumnSource(sql, None, never_null=True, shows=shows), description, None, internal)
+    source = ColumnSource(sql, None, never_null=True, shows=shows)
+    return _field(source, description, None, internal, None, **{UNSET: unset})
 
 
-def parameterized(sql_of: Callable[..., ColumnSql], description: str, arguments: Sequence[StrawberryArgument]) -> Any:
+def parameterized(
+    sql_of: Callable[..., ColumnSql],
+    description: str,
+    arguments: Sequence[StrawberryArgument],
+    unset: Unset | None = None,
+) -> Any:
     """Declare a field of the expression over `t` that `sql_of` returns for the arguments; null only where the field may be."""
-    declared = _field(ColumnSource(sql_of(), None, never_null=True, sql_of=sql_of), description, None, False)
+    source = ColumnSource(sql_of(), None, never_null=True, sql_of=sql_of)
+    declared = _field(source, description, None, False, None, **{UNSET: unset})
     declared.arguments = list(arguments)
     return declared
 
@@ -251,13 +276,18 @@ def embedded(description: str) -> Any:
 
 
 def output_field(
-    description: str, *, internal: bool = False, deprecated: str | None = None, list_size: int = DEFAULT_LIST_SIZE
+    description: str,
+    *,
+    internal: bool = False,
+    deprecated: str | None = None,
+    list_size: int = DEFAULT_LIST_SIZE,
+    unset: Unset | None = None,
 ) -> Any:
     """Declare a field of a result, resolved from a mapping or an attribute; `deprecated` says what replaces it.
 
     `list_size` is what a list counts as in the cost of a document.
     """
-    metadata = {INTERNAL: internal, LIST_SIZE: list_size}
+    metadata = {INTERNAL: internal, LIST_SIZE: list_size, UNSET: unset}
     return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
@@ -428,6 +458,11 @@ def strawberry_field(field: GraphQLField | GraphQLInputField) -> StrawberryField
     """Return the Strawberry field of a schema field."""
     declared: StrawberryField | None = field.extensions.get("strawberry-definition")
     return declared
+
+
+def shows_null(field: GraphQLField) -> bool:
+    """Return whether a field of the public schema is null in place of an empty text."""
+    return bool(field.extensions.get(UNSET))
 
 
 def entity_of(type_: GraphQLObjectType) -> Entity | None:

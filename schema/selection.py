@@ -46,7 +46,16 @@ from models.reading.response_shapes import (
     ScalarField,
 )
 from schema.connections import Layout, PageRequest, related_connection
-from schema.fields import CalculatedSource, ColumnSource, RelationSource, class_of, entity_of, field_source, row_key
+from schema.fields import (
+    CalculatedSource,
+    ColumnSource,
+    RelationSource,
+    class_of,
+    entity_of,
+    field_source,
+    row_key,
+    shows_null,
+)
 from schema.pagination import node_type
 
 MAX_RELATION_LIMIT = 100
@@ -199,7 +208,7 @@ class _FieldCollector:
                 continue
             target = get_named_type(type_.fields[name].type)
             nested = self._result_shape(target, group) if isinstance(target, GraphQLObjectType) else {}
-            shape[key] = (name, nested)
+            shape[key] = (name, _NULL_IF_EMPTY if shows_null(type_.fields[name]) else nested)
         return shape
 
     def relations(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> list[RelationField]:
@@ -340,6 +349,8 @@ def _applies(condition: NamedTypeNode, type_: GraphQLObjectType) -> bool:
 
 # The fields of a result by response key: the name and the fields of a nested result; None for a constant.
 _ResultShape: TypeAlias = dict[str, tuple[str, "_ResultShape | None"]]
+# In place of the fields of a nested result: of a text that is null where it is empty.
+_NULL_IF_EMPTY: _ResultShape = {"": ("", None)}
 
 
 async def _calculate_response(
@@ -382,6 +393,8 @@ def _reader(name: str, nested: _ResultShape | None) -> Callable[[dict[str, Any]]
         return lambda _: name
     if not nested:
         return itemgetter(name)
+    if nested is _NULL_IF_EMPTY:
+        return lambda result: result[name] or None
     build = _builder(nested)
     return lambda result: build(result[name])
 
@@ -408,6 +421,8 @@ def _scalar(
     if isinstance(sql, str) and sql.isidentifier():
         never_null = not is_nullable(table, sql)
         sql = f"t.{sql}"
+    if shows_null(field):
+        sql, never_null = f"nullif({sql}, '')", False
     requires_value = is_non_null_type(field.type) and not never_null
     is_list = is_list_type(get_nullable_type(field.type))
     value_type = "text" if is_list else _VALUE_TYPES.get(get_named_type(field.type).name, "plain")

@@ -38,7 +38,7 @@ from models.reading.related_columns import RelatedColumn
 from models.reading.response_shapes import NotCompiled, RelationField
 from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.engine.executor import ReadRecord
-from schema.fields import entity_of, field_source, strawberry_field
+from schema.fields import entity_of, field_source, shows_null, strawberry_field
 from schema.selection import collect_fields, is_requested, requested_shape, response_relation, response_shape
 
 # Their values are in the response as they are.
@@ -187,6 +187,8 @@ class ResultBuilder:
             return f"required({related})" if is_non_null_type(field.type) else related
         if (not depth and name in self._executed) or group[0].arguments or _is_resolved(field):
             raise NotCompiled
+        if shows_null(field):
+            source = f"({source} or None)"
         return self._value(source, path, depth + 1, field.type, group, name if not depth else "")
 
     def _related(self, source: str, path: str, relation: RelationField, name: str) -> str:

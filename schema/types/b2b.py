@@ -9,6 +9,7 @@ from domain.orders.limits import USED_SQL
 from models.reading.queries import ToOne
 from schema.enums import CreditRisk, SwitchStatus, TransactionType
 from schema.fields import (
+    Unset,
     column,
     computed,
     entity_type,
@@ -32,7 +33,7 @@ class ManagerObject:
 
     name: str = column(description="The name.")
     email: str = column(description="The e-mail address.")
-    phone: str = column(description="The phone number.")
+    phone: str = column(description="The phone number.", unset=Unset.LATER)
     commission_percent: BigInt = column(description="The commission, in hundredths of a percent.")
     balance_cents: BigInt = column(description="The balance: credits less debits of all transactions, in cents.")
     status: SwitchStatus = column(description="The status code.")
@@ -58,8 +59,8 @@ class BusinessPartnerObject:
 
     name: str = column(description="The company's name.")
     cnpj: str = column(description="The CNPJ, without punctuation.")
-    email: str = column(description="The e-mail address.")
-    phone: str = column(description="The phone number.")
+    email: str = column(description="The e-mail address.", unset=Unset.LATER)
+    phone: str = column(description="The phone number.", unset=Unset.LATER)
     contact_name: str = column(description="The contact person.")
     credit_limit_cents: BigInt = column(description="The credit limit, in cents.")
     status: SwitchStatus = column(description="The status code.")

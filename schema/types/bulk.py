@@ -11,7 +11,7 @@ from domain.bulk.read import BULK_OPERATIONS
 from kernel.scope import Scope
 from models.reading.queries import Row
 from schema.enums import BulkOperationKind, BulkOperationState
-from schema.fields import calculated, column, entity_type, object_type, output_field
+from schema.fields import Unset, calculated, column, entity_type, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime
 
 BULK_CALLERS = Access(any_app=True, vendor=True)
@@ -54,8 +54,10 @@ class BulkOperationObject:
     root_object_count: BigInt = column(description="Those of the records of root fields, without nested connections.")
     error_count: BigInt = column(description="The lines of a mutation that were refused so far.")
     file_size: BigInt = column(description="The size of the result so far in bytes, uncompressed.")
-    error_code: str = column(description="The error code, as in `extensions.code`; empty unless it failed.")
-    error_message: str = column(description="The error message; empty unless it failed.")
+    error_code: str = column(
+        description="The error code, as in `extensions.code`; empty unless it failed.", unset=Unset.LATER
+    )
+    error_message: str = column(description="The error message; empty unless it failed.", unset=Unset.LATER)
     result: BulkFileObject | None = calculated(
         "(CASE WHEN t.state = 'completed' OR t.kind = 'mutation' AND t.due_at IS NULL AND t.file_size > 0 THEN t.public_id END)",
         _result_links,

@@ -37,6 +37,7 @@ from kernel.product_fields import PRODUCT_FIELDS, SEO_FIELDS
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
 from schema.fields import (
+    Unset,
     WiderLink,
     column,
     computed,
@@ -76,7 +77,7 @@ class CategoryImageObject:
 
 
 @entity_type(CATEGORIES, "Category", key="category_id", times="created_at updated_at created_unix")
-@with_seo
+@with_seo()
 class CategoryObject:
     """A product category in the category tree."""
 
@@ -223,12 +224,12 @@ class FeatureValueObject:
 
 
 @entity_type(PRODUCTS, "Product", key="product_id")
-@with_seo
+@with_seo("page_title", "meta_keywords", "meta_description")
 class ProductObject:
     """A product. Amounts in cents of the store's currency."""
 
     name: str = column(description="The name.")
-    sku: str = column(description="The stock-keeping unit (SKU); empty if not set.")
+    sku: str = column(description="The stock-keeping unit (SKU); empty if not set.", unset=Unset.LATER)
     slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
     description_text: str = description_text()
@@ -261,7 +262,7 @@ class ProductObject:
     box_max_quantity: int = column(
         description="The units in a box of the product's size; up to 1 it is the size of a unit."
     )
-    gtin: str = column(description="The GTIN (EAN, UPC) of 8, 12, 13 or 14 digits; empty if not set.")
+    gtin: str = column(description="The GTIN (EAN, UPC) of 8, 12, 13 or 14 digits; empty if not set.", unset=Unset.NULL)
     shipping_freight_cents: BigInt = column(description="What each unit adds to the price of shipping, in cents.")
     is_edp: bool = column(description="Whether the product is digital: downloaded instead of shipped.")
     free_shipping: bool = column(description="Whether the product ships for free.")
@@ -292,12 +293,14 @@ class ProductObject:
         description="What exceptions of its options are: `F` forbidden, `A` the only allowed ones. A change applies to all of them."
     )
     option_order: str = column(description="How another system offers its options: `P` at once, `S` in turn.")
-    details_layout: str = column(description="The template of its page in another system; empty if not set.")
+    details_layout: str = column(
+        description="The template of its page in another system; empty if not set.", unset=Unset.NULL
+    )
     search_words: str | None = column(
         description="Words that searches match besides name, SKU and descriptions, and that shoppers don't see.",
         guard=_INVENTORY_READERS,
     )
-    ncm: str = column(description="The NCM, eight digits; empty if not set.")
+    ncm: str = column(description="The NCM, eight digits; empty if not set.", unset=Unset.NULL)
     category_id: ID | None = column(referenced("categories", "category_id"), "The main category.")
     category_number: BigInt = legacy_number("category_id", "the main category")
     vendor_number: BigInt = legacy_number("vendor_id", "the vendor")

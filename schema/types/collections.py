@@ -18,7 +18,7 @@ from schema.types.seo import with_seo
 
 
 @entity_type(COLLECTIONS, "Collection")
-@with_seo
+@with_seo()
 class CollectionObject:
     """Products that the store has picked by hand, in its order."""
 

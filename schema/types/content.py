@@ -7,7 +7,7 @@ from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES, ST
 from kernel.product_fields import SEO_FIELDS
 from models.reading.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
+from schema.fields import Unset, column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.descriptions import description_text
@@ -22,7 +22,7 @@ class LanguageObject:
 
     code: str = column(description="The language code, such as `pt`.")
     name: str = column(description="The language's own name.")
-    country_code: str = column(description="The country code, ISO 3166; empty if not set.")
+    country_code: str = column(description="The country code, ISO 3166; empty if not set.", unset=Unset.LATER)
     direction: TextDirection = column(description="The direction of the script.")
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the language was added.")
@@ -38,14 +38,14 @@ class LanguageVariableObject:
 
 
 @entity_type(PAGES, "Page", key="page_id", times="created_at updated_at created_unix")
-@with_seo
+@with_seo("meta_keywords", "meta_description")
 class PageObject:
     """A content page."""
 
     name: str = column(description="The title.")
     slug: str = column(description="The URL slug, unique in the store.")
     type: PageType = column(description="The type.")
-    link: str = column(description="The target URL of a page of type `L`.")
+    link: str = column(description="The target URL of a page of type `L`.", unset=Unset.LATER)
     description: str = column(description="The content as unsanitized HTML.")
     description_text: str = description_text()
     seo_title: str = column(description="The title for search engines.", deprecated="Use `page_title`.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.gateway.read import CHARGES, GATEWAY_NOTIFICATIONS
-from schema.fields import column, entity_type, object_type, output_field
+from schema.fields import Unset, column, entity_type, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime
 
 GATEWAY = Access(anonymous=True, note="Authenticated by the request signature.")
@@ -32,12 +32,13 @@ class GatewayNotificationObject:
     """A notification received from the payment gateway."""
 
     id: BigInt = column(description="The numeric ID, as passed to `gateway_notification_reprocess`.")
-    event_id: str = column(description="The gateway's event ID; empty if missing.")
+    event_id: str = column(description="The gateway's event ID; empty if missing.", unset=Unset.LATER)
     event_type: str = column(description="The event type, such as `charge.paid`.")
     charge_id: str | None = column(description="The gateway's charge ID; null if missing.")
     processed: bool = column(description="Whether the notification was processed.")
     error_message: str = column(
-        description="The processing error; may be set while `processed` is true: the charge was recorded, the order was not updated."
+        description="The processing error; may be set while `processed` is true: the charge was recorded, the order was not updated.",
+        unset=Unset.LATER,
     )
     unsigned: bool = column(
         description="Whether the notification was accepted without a signature because the store has no gateway secret."

@@ -10,7 +10,17 @@ from domain.ledger.read import LEDGER_ENTRIES, PAYOUTS, VENDOR_ACCOUNTS
 from kernel.scope import Scope
 from models.reading.queries import Row, ToOne
 from schema.enums import LedgerEntryKind, PayoutStatus
-from schema.fields import INHERITED, calculated, column, entity_type, object_type, output_field, referenced, relation
+from schema.fields import (
+    INHERITED,
+    Unset,
+    calculated,
+    column,
+    entity_type,
+    object_type,
+    output_field,
+    referenced,
+    relation,
+)
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.references import Order, Payment, Vendor
 
@@ -79,7 +89,9 @@ class VendorAccountObject:
     id: ID = column("public_id", "The vendor.")
     name: str = column(description="The vendor's name.")
     cnpj: str | None = column(description="The vendor's CNPJ, without punctuation.")
-    recipient_id: str = column(description="The vendor's recipient at a gateway that divides payments.")
+    recipient_id: str = column(
+        description="The vendor's recipient at a gateway that divides payments.", unset=Unset.NULL
+    )
     balance: VendorBalanceObject | None = vendor_balance()
     created_at: DateTime = column(description="When the vendor was created.")
 
@@ -104,7 +116,7 @@ class LedgerEntryObject:
     payout_id: ID | None = column(referenced("payouts", "payout_id"), "The payout.")
     payout: PayoutObject | None = relation(ToOne("payout_id"), "The payout.")
     is_split: bool = column(description="Whether the gateway itself pays it to the vendor; it is in no balance then.")
-    reason: str = column(description="The reason of an adjustment.")
+    reason: str = column(description="The reason of an adjustment.", unset=Unset.NULL)
     available_at: DateTime = column(description="From when on a payout can include it.")
     created_at: DateTime = column(
         description="When it was written; of orders from before the ledger, when they were paid."

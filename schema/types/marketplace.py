@@ -22,7 +22,7 @@ from schema.enums import (
     ReviewStatus,
     VendorStatus,
 )
-from schema.fields import column, computed, entity_type, referenced, relation, unix_seconds
+from schema.fields import Unset, column, computed, entity_type, referenced, relation, unix_seconds
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
@@ -36,7 +36,7 @@ _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
 
 @entity_type(VENDORS, "Vendor", key="company_id", times="updated_at created_unix")
-@with_seo
+@with_seo()
 class VendorObject:
     """A vendor of the marketplace."""
 
@@ -46,19 +46,19 @@ class VendorObject:
     city: str = column(description="The city.")
     state: str = column(description="The state code, two letters.")
     country: str = column(description="The country code, ISO 3166 alpha-2.")
-    url: str = column(description="The URL of the vendor's website.")
-    email: str | None = column(description="The e-mail address.", guard=_VENDOR_DATA)
-    phone: str | None = column(description="The phone number.", guard=_VENDOR_DATA)
-    address: str | None = column(description="Street and number.", guard=_VENDOR_DATA)
-    zipcode: str | None = column(description="The CEP.", guard=_VENDOR_DATA)
-    cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_VENDOR_DATA)
+    url: str = column(description="The URL of the vendor's website.", unset=Unset.LATER)
+    email: str | None = column(description="The e-mail address.", guard=_VENDOR_DATA, unset=Unset.NULL)
+    phone: str | None = column(description="The phone number.", guard=_VENDOR_DATA, unset=Unset.NULL)
+    address: str | None = column(description="Street and number.", guard=_VENDOR_DATA, unset=Unset.NULL)
+    zipcode: str | None = column(description="The CEP.", guard=_VENDOR_DATA, unset=Unset.NULL)
+    cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_VENDOR_DATA, unset=Unset.NULL)
     commission: str | None = column(description="The marketplace commission, a decimal string.", guard=_VENDOR_DATA)
     commission_type: CommissionType | None = column(description="The type of the commission.", guard=_VENDOR_DATA)
     shippings: JSON | None = column(
         description="The vendor's shipping method settings, a JSON object.", guard=_VENDOR_DATA
     )
     recipient_id: str | None = column(
-        description="The vendor's recipient at a gateway that divides payments.", guard=_VENDOR_DATA
+        description="The vendor's recipient at a gateway that divides payments.", guard=_VENDOR_DATA, unset=Unset.NULL
     )
     balance: VendorBalanceObject | None = vendor_balance()
     product_count: BigInt = computed(
@@ -132,7 +132,9 @@ class ReviewObject:
     images: list[ImageObject] = relation(
         ToMany("t.post_id", "t.position, t.id", through=with_files("review_images")), "The pictures."
     )
-    ip_address: str | None = column(description="The client IP address.", guard=Access(privileges=("manage_products",)))
+    ip_address: str | None = column(
+        description="The client IP address.", guard=Access(privileges=("manage_products",)), unset=Unset.NULL
+    )
     created_at: DateTime = column(description="When the review was written.")
     updated_at: DateTime = column(description="When the record was last updated.")
     created_unix: BigInt = unix_seconds("created_at", "When the review was written")

@@ -12,6 +12,7 @@ from models.reading.queries import ColumnSql, ToMany, ToOne
 from schema.enums import ImageFormat, ImageSize, MediaStatus
 from schema.fields import (
     INHERITED,
+    Unset,
     column,
     computed,
     entity_type,
@@ -39,11 +40,11 @@ _FORMAT = optional_argument(
 _FILE_COLUMNS = ("sha256", "mime_type", "width", "height", "blurhash", "alt", "status")
 
 
-def _url(source: ImageSource, description: str) -> Any:
+def _url(source: ImageSource, description: str, unset: Unset | None = None) -> Any:
     def sql_of(size: str | None = None, format: str | None = None) -> ColumnSql:
         return image_url(source, size, format)
 
-    return parameterized(sql_of, description, [_SIZE, _FORMAT])
+    return parameterized(sql_of, description, [_SIZE, _FORMAT], unset)
 
 
 def _srcset(source: ImageSource) -> Any:
@@ -62,18 +63,23 @@ class MediaFileObject:
 
     id: ID = column("public_id", "The unique ID (UUID).")
     status: MediaStatus = column(description="The status.")
-    error: str = column(description="Why the last attempt to fetch it failed; empty if it didn't.")
-    url: str = _url(_FILE, "The address; until the file is ready that of its source, empty while an upload is awaited.")
+    error: str = column(description="Why the last attempt to fetch it failed; empty if it didn't.", unset=Unset.LATER)
+    url: str = _url(
+        _FILE,
+        "The address; until the file is ready that of its source, empty while an upload is awaited.",
+        unset=Unset.LATER,
+    )
     srcset: str | None = _srcset(_FILE)
-    mime_type: str = column(description="The type of the content; empty until it is known.")
+    mime_type: str = column(description="The type of the content; empty until it is known.", unset=Unset.LATER)
     bytes: BigInt = column(description="The size in bytes; 0 until it is known.")
     width: int = column(description="The width in pixels; 0 for what is no image.")
     height: int = column(description="The height in pixels; 0 for what is no image.")
     blurhash: str = column(
-        description="A placeholder to show while the image loads (blurha.sh); empty for what is no image."
+        description="A placeholder to show while the image loads (blurha.sh); empty for what is no image.",
+        unset=Unset.LATER,
     )
     alt: str = column(description="The alternative text where a record has no other.")
-    file_name: str = column(description="The name of the uploaded file; empty if it was fetched.")
+    file_name: str = column(description="The name of the uploaded file; empty if it was fetched.", unset=Unset.LATER)
     source_url: str | None = column(description="The URL from which it is fetched; null for an upload.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")

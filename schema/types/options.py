@@ -29,6 +29,7 @@ from schema.enums import (
     SwitchStatus,
 )
 from schema.fields import (
+    Unset,
     column,
     computed,
     connection,
@@ -74,7 +75,9 @@ class OptionVariantObject:
     )
     modifier_type: ModifierType = column(description="`A` absolute, `P` percentage.")
     position: int = column(description="The sort position among the values.")
-    image_url: str = computed(RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url")
+    image_url: str = computed(
+        RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url", unset=Unset.LATER
+    )
     image_alt: str = column(description="The alternative text of the image.")
     image: ImageObject | None = image_relation("option_variants")
     available_combination_ids: list[ID] = parameterized(
@@ -96,7 +99,8 @@ class OptionObject:
     position: int = column(description="The sort position.")
     description: str = column(description="The description shown to customers, as unsanitized HTML.")
     allowed_extensions: str = column(
-        description="The extensions of files that the type `F` takes, such as `jpg,png`; empty for any."
+        description="The extensions of files that the type `F` takes, such as `jpg,png`; empty for any.",
+        unset=Unset.NULL,
     )
     max_file_size: int = column(description="The most KiB of a file of the type `F`; 0 for as many as the store takes.")
     product_id: ID | None = column(
@@ -140,7 +144,7 @@ class CombinationObject:
     product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     hash: str = column(description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True)
-    sku: str = column(description="The combination's SKU; empty if not set.")
+    sku: str = column(description="The combination's SKU; empty if not set.", unset=Unset.LATER)
     pricing: ProductPricingObject | None = combination_pricing()
     modifier_cents: BigInt = column(
         "price_cents",
@@ -170,7 +174,9 @@ class CombinationObject:
     shipping_freight_cents: BigInt | None = column(
         description="What each unit adds to the price of shipping, in cents; null for the product's."
     )
-    image_url: str = computed(RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url")
+    image_url: str = computed(
+        RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url", unset=Unset.LATER
+    )
     image_alt: str = column(description="The alternative text of the image.")
     image_width: int = column(description="The size in pixels; 0 if unknown.")
     image_height: int = column(description="The size in pixels; 0 if unknown.")
@@ -245,8 +251,8 @@ class BoxDescriptionObject:
     lang_code: str = column(description="The language's code, such as `pt`.")
     title: str = column(description="The title.")
     full_description: str = column(description="The description as unsanitized HTML.")
-    meta_keywords: str = column(description="Keywords for search engines.")
-    meta_description: str = column(description="The description for search engines.")
+    meta_keywords: str = column(description="Keywords for search engines.", unset=Unset.LATER)
+    meta_description: str = column(description="The description for search engines.", unset=Unset.LATER)
 
 
 @entity_type(BOXES, "ProductBox", key="box_id", times="created_at updated_at")

@@ -24,6 +24,7 @@ from kernel.scope import Scope
 from models.reading.queries import Condition, Row, ToMany, ToOne
 from schema.enums import ActorKind, AddressKind, CommissionType, ModifierType, PaymentStatus
 from schema.fields import (
+    Unset,
     calculated,
     column,
     computed,
@@ -112,7 +113,7 @@ class OrderLineObject:
     product_number: BigInt = legacy_number("product_id", "the product", "")
     vendor_number: BigInt = legacy_number("vendor_id", "the vendor")
     name: str = column("product_name", "The product name at the time of purchase.")
-    sku: str = column("product_code", "The product SKU at the time of purchase.")
+    sku: str = column("product_code", "The product SKU at the time of purchase.", unset=Unset.LATER)
     quantity: BigInt = column(description="The number of units.")
     in_advance: bool = column(
         description="Whether it was sold in advance: before the product was available, or beyond its stock."
@@ -205,7 +206,7 @@ class OrderStatusChangeObject:
     to_status: OrderStatus = column(description="The new status.")
     forced: bool = column(description="Whether the change was forced, outside the allowed transitions.")
     reason: str | None = column(
-        description="The reason for the change, in words of the staff.", guard=STAFF_AND_VENDORS
+        description="The reason for the change, in words of the staff.", guard=STAFF_AND_VENDORS, unset=Unset.NULL
     )
     actor_kind: ActorKind = column(description="The kind of actor.")
     user_id: ID | None = column(referenced("users", "user_id"), "The user who changed the status.", guard=BACK_OFFICE)
@@ -228,12 +229,12 @@ class ShipmentObject:
     """A shipment of an order."""
 
     status: ShipmentStatus = column(description="The status code.")
-    carrier: str = column(description="The carrier.")
-    tracking_number: str = column(description="The tracking code.")
+    carrier: str = column(description="The carrier.", unset=Unset.LATER)
+    tracking_number: str = column(description="The tracking code.", unset=Unset.LATER)
     shipping_name: str = column(description="The name of the shipping method.")
     comments: str = column(description="Comments on the shipment.")
     label_url: str | None = column(
-        description="The address of the printable label; empty if not set.", guard=STAFF_AND_VENDORS
+        description="The address of the printable label; empty if not set.", guard=STAFF_AND_VENDORS, unset=Unset.NULL
     )
     tracking_events: list[TrackingEventObject] = relation(
         ToMany("t.shipment_id", "t.occurred_at, t.id"), "What the carrier reported, the first event first."
@@ -284,7 +285,7 @@ class OrderRecordObject:
     total_cents: BigInt = computed(AMOUNTS["total_cents"], "The total to be paid, in cents.")
     refunded_cents: BigInt = computed(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
     payment_status: PaymentStatus = column(description="The payment status.")
-    coupon_code: str = column(description="The coupon code used; empty if none.")
+    coupon_code: str = column(description="The coupon code used; empty if none.", unset=Unset.LATER)
     points_spent: int = computed(AMOUNTS["points_spent"], "The reward points spent.")
     points_cents: BigInt = computed(
         AMOUNTS["points_cents"], "The worth of the spent points in cents, a part of the discount."
@@ -296,6 +297,7 @@ class OrderRecordObject:
         DELIVERY_TIME,
         "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none.",
         shows="delivery_time",
+        unset=Unset.LATER,
     )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")

@@ -24,6 +24,7 @@ from schema.enums import (
 )
 from schema.fields import (
     INHERITED,
+    Unset,
     column,
     computed,
     embedded,
@@ -70,11 +71,11 @@ _CONTACT = Access(privileges=("view_orders",), vendor=True, customer=True)
 class OrderCustomerObject(OrderCustomerRecordObject):
     """The customer data stored with an order."""
 
-    phone: str | None = column("phone", "The phone number.", guard=_CONTACT)
+    phone: str | None = column("phone", "The phone number.", guard=_CONTACT, unset=Unset.NULL)
     company_name: str | None = column(
-        description="The company that the customer ordered for; empty if not set.", guard=_CONTACT
+        description="The company that the customer ordered for; empty if not set.", guard=_CONTACT, unset=Unset.NULL
     )
-    fax: str | None = column(description="The fax number; empty if not set.", guard=_CONTACT)
+    fax: str | None = column(description="The fax number; empty if not set.", guard=_CONTACT, unset=Unset.NULL)
 
 
 @object_type("FiscalData")
@@ -130,9 +131,13 @@ class OrderObject(OrderRecordObject):
         "What a carrier quoted for the order; empty for the price of a table."
     )
     details: str | None = column(description="Internal staff notes.", guard=BACK_OFFICE)
-    origin: str | None = column(description="The channel the order was placed through.", guard=BACK_OFFICE)
+    origin: str | None = column(
+        description="The channel the order was placed through.", guard=BACK_OFFICE, unset=Unset.NULL
+    )
     ip_address: str | None = column(
-        description="The client IP address the order was placed from.", guard=Access(privileges=("view_orders",))
+        description="The client IP address the order was placed from.",
+        guard=Access(privileges=("view_orders",)),
+        unset=Unset.NULL,
     )
     imported: bool = column(description="Whether the order was imported from another system.")
     invoice: str = column(ORDER_INVOICE, "The number of the invoice.", internal=True)

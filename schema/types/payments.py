@@ -15,6 +15,7 @@ from kernel.scope import Scope
 from models.reading.queries import Row, ToMany, ToOne
 from schema.enums import PaymentKind, PaymentState, RefundState
 from schema.fields import (
+    Unset,
     calculated,
     column,
     computed,
@@ -51,7 +52,7 @@ class PixCodeObject:
 
     code: str = output_field("The code that a bank's program pays (BR Code, `copia e cola`).")
     qr_svg: str = output_field("Its QR code, an SVG element.")
-    qr_png_url: str = output_field("The gateway's picture of it; empty for none.")
+    qr_png_url: str = output_field("The gateway's picture of it; empty for none.", unset=Unset.NULL)
 
 
 @object_type("Boleto")
@@ -60,7 +61,7 @@ class BoletoObject:
 
     line: str = output_field("The 47 digits that people type (`linha digitável`).")
     barcode: str = output_field("The 44 digits of the barcode.")
-    pdf_url: str = output_field("The URL of the document; empty for none.")
+    pdf_url: str = output_field("The URL of the document; empty for none.", unset=Unset.NULL)
     due_at: DateTime = output_field("When it is due.")
 
 
@@ -118,7 +119,8 @@ class PaymentObject:
     paid_cents: BigInt = computed(PAID_CENTS, "What was received, refunds included, in cents.")
     refunded_cents: BigInt = column(description="What was refunded of it, in cents.")
     gateway: str = column(
-        description="The gateway: `sandbox`, `pagarme` or `app:<client ID>`; empty for a reported payment."
+        description="The gateway: `sandbox`, `pagarme` or `app:<client ID>`; empty for a reported payment.",
+        unset=Unset.NULL,
     )
     gateway_charge_id: str | None = column(description="The gateway's charge ID.")
     expires_at: DateTime | None = column(description="Until when it can be paid; null for no limit.")
@@ -198,7 +200,9 @@ class PaymentOptionObject:
         ToOne("payment_method_id"), "The payment method that takes it."
     )
     gateway: str = output_field("The gateway: `sandbox`, `pagarme` or `app`.")
-    public_key: str = output_field("The key with which the page makes a token of a card; empty for none.")
+    public_key: str = output_field(
+        "The key with which the page makes a token of a card; empty for none.", unset=Unset.NULL
+    )
     total_cents: BigInt = output_field("What is paid at once by this kind, in cents.")
     installments: list[InstallmentOptionObject] = output_field(
         "The instalments that are offered; one for all but cards.", list_size=4

@@ -21,6 +21,7 @@ from schema.enums import (
 )
 from schema.fields import (
     INHERITED,
+    Unset,
     column,
     computed,
     connection,
@@ -78,9 +79,9 @@ class UserObject:
     user_type: UserType = column(description="The role as a one-letter code.")
     status: UserStatus = column(description="The status code.")
     company_name: str = column(description="The company the customer buys for.")
-    phone: str | None = column(description="The phone number, digits only.", guard=_PERSONAL_DATA)
-    cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL_DATA)
-    cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL_DATA)
+    phone: str | None = column(description="The phone number, digits only.", guard=_PERSONAL_DATA, unset=Unset.NULL)
+    cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL_DATA, unset=Unset.NULL)
+    cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL_DATA, unset=Unset.NULL)
     is_owner: bool = computed(IS_OWNER, "Whether the user owns the store.")
     email_verified: bool = computed("t.email_verified_at IS NOT NULL", "Whether the e-mail address was verified.")
     privileges: list[str] | None = column(

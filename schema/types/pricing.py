@@ -21,15 +21,7 @@ from schema.enums import (
     TaxAddressType,
     TaxRateType,
 )
-from schema.fields import (
-    column,
-    computed,
-    entity_type,
-    legacy_number,
-    legacy_numbers,
-    referenced,
-    relation,
-)
+from schema.fields import Unset, column, computed, entity_type, legacy_number, legacy_numbers, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime, ProcessorParams, RateParams
 from schema.types.marketplace import VendorObject
@@ -97,7 +89,7 @@ class TaxObject:
     """A tax applied to products, shipping methods or payment surcharges."""
 
     name: str = column(description="The name.")
-    regnumber: str = column(description="The store's tax registration number.")
+    regnumber: str = column(description="The store's tax registration number.", unset=Unset.LATER)
     address_type: TaxAddressType = column(description="The address that determines the rate.")
     rate_type: TaxRateType = column(description="The type of the rate.")
     rate_value: BigInt = column(description=f"{_RATE_VALUE} Applies to destinations without a rate of their own.")

@@ -139,6 +139,7 @@ class ProductSearchConnectionObject:
     edges: list[ProductSearchEdgeObject] = output_field("The products of this page with their cursors.")
     page_info: PageInfoObject = output_field("Information about this page.")
     total: BigInt = output_field("The number of found products; counted only when selected.")
+    total_count: BigInt = output_field("The same by the name that other connections have.")
     facets: ProductFacetsObject = output_field(_FACETS)
     corrected_query: str | None = output_field(_CORRECTED)
 

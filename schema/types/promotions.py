@@ -23,7 +23,7 @@ from schema.enums import (
     PromotionZone,
     SwitchStatus,
 )
-from schema.fields import calculated, column, computed, entity_type, object_type, output_field
+from schema.fields import Unset, calculated, column, computed, entity_type, object_type, output_field
 from schema.inputs import input_type, one_of_input, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 
@@ -158,7 +158,9 @@ class PromotionObject:
     bonuses: JSON = column(
         description="The bonuses as they were written (docs/promotions.md).", deprecated="Use `bonus_list`."
     )
-    coupon_code: str = column(description="The required coupon code, case-insensitive; empty if none.")
+    coupon_code: str = column(
+        description="The required coupon code, case-insensitive; empty if none.", unset=Unset.LATER
+    )
     usage_limit: BigInt = column(description="The maximum number of orders that may use the promotion; 0 for no limit.")
     used: BigInt = column(description="The number of orders that use the promotion.")
     from_at: DateTime | None = column(description="When the promotion starts.")

@@ -6,7 +6,7 @@ from domain.points.read import POINT_ENTRIES
 from domain.promotions.read import ISSUED_COUPONS
 from models.reading.queries import ToOne
 from schema.enums import PointEntryKind
-from schema.fields import column, computed, entity_type, referenced, relation
+from schema.fields import Unset, column, computed, entity_type, referenced, relation
 from schema.scalars import ID, DateTime
 from schema.types.promotions import PromotionObject
 from schema.types.references import Order, User
@@ -20,7 +20,7 @@ class PointEntryObject:
     kind: PointEntryKind = column(description="Why the points changed.")
     points: int = column(description="The points added; negative: taken.")
     balance: int = column(description="The user's points after the change.")
-    reason: str = column(description="The reason of an adjustment.")
+    reason: str = column(description="The reason of an adjustment.", unset=Unset.LATER)
     user_id: ID | None = column(referenced("users", "user_id"), "The user.")
     user: User | None = relation(ToOne("user_id"), "The user.")
     order_id: ID | None = column(

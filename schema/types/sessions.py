@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
-from schema.fields import object_type, output_field
+from schema.fields import Unset, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime
 
 # Account administration requires a user token (docs/reference/graphql.md#access).
@@ -76,8 +76,8 @@ class SessionObject:
     created_at: DateTime = output_field("When the session was created.")
     last_used_at: DateTime = output_field("When the session was last refreshed.")
     expires_at: DateTime = output_field("When the session expires unless it is refreshed.")
-    ip_address: str = output_field("The client IP address of the last refresh.")
-    user_agent: str = output_field("The user agent of the last refresh.")
+    ip_address: str = output_field("The client IP address of the last refresh.", unset=Unset.LATER)
+    user_agent: str = output_field("The user agent of the last refresh.", unset=Unset.LATER)
     current: bool = output_field("Whether this is the session of the current request.")
 
 

@@ -11,7 +11,7 @@ from domain.audit_read import AUDIT_ENTRIES
 from domain.store_logo import LOGOS
 from models.reading.queries import ToMany, ToOne
 from schema.enums import ActorKind, SettingType, StoreStatus
-from schema.fields import INHERITED, column, entity_type, object_type, output_field, referenced, relation
+from schema.fields import INHERITED, Unset, column, entity_type, object_type, output_field, referenced, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.media import ImageInput, ImageObject, with_files
@@ -24,9 +24,9 @@ _LOGO = ToMany("t.id", "t.id", through=with_files(LOGOS), where="t.image_url <> 
 class StoreContactObject:
     """How customers reach the store; texts are empty where its settings have none."""
 
-    email: str = output_field("The e-mail address (setting `support_email`).")
-    phone: str = output_field("The phone number (setting `support_phone`).")
-    address: str = output_field("The postal address, on one line (setting `contact_address`).")
+    email: str = output_field("The e-mail address (setting `support_email`).", unset=Unset.NULL)
+    phone: str = output_field("The phone number (setting `support_phone`).", unset=Unset.NULL)
+    address: str = output_field("The postal address, on one line (setting `contact_address`).", unset=Unset.NULL)
 
 
 @object_type("SocialLink", access=INHERITED)
@@ -79,7 +79,7 @@ class StoreHostObject:
         "Whether browsers are redirected to the primary host from the pages of this one."
     )
     proof: StoreHostProofObject | None = output_field("What proves the control of the name; null once it is verified.")
-    error: str = output_field("Why the last look found no proof; empty if there was none.")
+    error: str = output_field("Why the last look found no proof; empty if there was none.", unset=Unset.NULL)
 
 
 @object_type("StoreLimit", access=Access(privileges=("view_settings",)))
@@ -127,7 +127,7 @@ class AuditEntryObject:
     subject_type: str = column(description="The type of the affected record.")
     subject_id: str = column(description="The affected record, by UUID or numeric ID.")
     details: JSON = column(description="The changes, without secrets.")
-    ip_address: str = column(description="The client IP address.")
+    ip_address: str = column(description="The client IP address.", unset=Unset.LATER)
     request_id: str = column(description="The request ID.")
 
 

@@ -6,7 +6,7 @@ import strawberry
 
 from domain.shipping.read import TRACKING_EVENTS
 from schema.enums import RateSource
-from schema.fields import column, entity_type, object_type
+from schema.fields import Unset, column, entity_type, object_type
 from schema.inputs import input_type, optional_copies
 from schema.scalars import BigInt, DateTime
 
@@ -33,8 +33,8 @@ class TrackingEventObject:
 
     occurred_at: DateTime = column(description="When it happened.")
     description: str = column(description="What happened, as the carrier says.")
-    code: str = column(description="The carrier's code; empty if it has none.")
-    location: str = column(description="Where it happened; empty if unknown.")
+    code: str = column(description="The carrier's code; empty if it has none.", unset=Unset.NULL)
+    location: str = column(description="Where it happened; empty if unknown.", unset=Unset.NULL)
 
 
 @input_type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auth.access import Access
 from schema.enums import VendorStatus
-from schema.fields import INHERITED, object_type, output_field
+from schema.fields import INHERITED, Unset, object_type, output_field
 from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, BigInt, DateTime, OrderStatus
 from schema.types.sessions import ANYONE
@@ -58,15 +58,15 @@ class VendorAppStartObject:
     app_min_version: str = output_field("The minimum supported app version.")
     store_name: str = output_field("The name of the store.")
     store_currency: str = output_field("The store currency, ISO 4217.")
-    store_logo: str = output_field("The logo URL; empty if not set.")
+    store_logo: str = output_field("The logo URL; empty if not set.", unset=Unset.LATER)
     languages: list[ChoiceObject] = output_field("The store languages.")
     currencies: list[ChoiceObject] = output_field("The store currencies with their symbols.")
     order_statuses: list[ChoiceObject] = output_field("The order statuses.")
     product_statuses: list[ChoiceObject] = output_field("The product statuses.")
     menus: list[VendorAppMenuObject] = output_field("The menu entries.")
     permissions: list[str] = output_field("The vendor's permissions.")
-    support_email: str = output_field("The support e-mail address; empty if not set.")
-    support_phone: str = output_field("The support phone number; empty if not set.")
+    support_email: str = output_field("The support e-mail address; empty if not set.", unset=Unset.LATER)
+    support_phone: str = output_field("The support phone number; empty if not set.", unset=Unset.LATER)
 
 
 @object_type("VendorProductCounts", access=INHERITED)

@@ -17,7 +17,7 @@ from domain.warehouses.read import (
 )
 from models.reading.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
-from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
+from schema.fields import Unset, column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt
 from schema.types.marketplace import VendorObject
@@ -75,10 +75,10 @@ class WarehouseObject:
     state: str = column(description="The state code, two letters.")
     country: str = column(description="The country code, ISO 3166 alpha-2.")
     zipcode: str = column(description="The CEP.")
-    phone: str = column(description="The phone number.")
-    email: str = column(description="The e-mail address.")
-    latitude: str = column(description="The latitude, a decimal string; empty if not set.")
-    longitude: str = column(description="The longitude, a decimal string; empty if not set.")
+    phone: str = column(description="The phone number.", unset=Unset.LATER)
+    email: str = column(description="The e-mail address.", unset=Unset.LATER)
+    latitude: str = column(description="The latitude, a decimal string; empty if not set.", unset=Unset.LATER)
+    longitude: str = column(description="The longitude, a decimal string; empty if not set.", unset=Unset.LATER)
     priority: int = column(description="The priority; higher values come first.")
     is_default: bool = column(description="Whether this is the vendor's default warehouse.")
     shipping_delay: int = column(description="Days added to the delivery time.")

@@ -14,7 +14,7 @@ from domain.webhooks.read import (
 )
 from models.reading.queries import ToMany, ToOne
 from schema.enums import DeliveryState, SwitchStatus
-from schema.fields import column, computed, entity_type, object_type, output_field, relation
+from schema.fields import Unset, column, computed, entity_type, object_type, output_field, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.apps import InstalledAppObject
@@ -38,7 +38,9 @@ class EventEndpointObject:
     )
     status: SwitchStatus = column(description="Whether deliveries are enabled.")
     disabled_reason: str = column(
-        description="Why the endpoint is disabled: `manual`, `gone` (it responded with 410) or `failing` (for 5 days); empty while enabled."
+        description="Why the endpoint is disabled: `manual`, `gone` (it responded with 410) or `failing` (for 5 days);"
+        " empty while enabled.",
+        unset=Unset.LATER,
     )
     last_success_at: DateTime | None = column(description="When a delivery last succeeded.")
     last_failure_at: DateTime | None = column(description="When a delivery last failed.")
@@ -55,7 +57,7 @@ class DeliveryAttemptObject:
     status: int | None = column(
         "(t.attempt ->> 'status')::int", "The HTTP status of the response; null without a response."
     )
-    error: str = computed("t.attempt ->> 'error'", "The error; empty if none.")
+    error: str = computed("t.attempt ->> 'error'", "The error; empty if none.", unset=Unset.NULL)
     duration_ms: int = computed("(t.attempt ->> 'duration_ms')::int", "How long it took, in milliseconds.")
 
 
@@ -78,7 +80,7 @@ class EventDeliveryObject:
         "(CASE WHEN t.state = 'delivering' THEN NULL ELSE t.due_at END)", "When the next attempt is due."
     )
     last_status: int | None = column(description="The HTTP status of the last response.")
-    last_error: str = column(description="The last error; empty if none.")
+    last_error: str = column(description="The last error; empty if none.", unset=Unset.LATER)
     attempt_list: list[DeliveryAttemptObject] = relation(
         ToMany("l.id", "t.position", through=ATTEMPTS_OF_DELIVERY), "The newest 50 delivery attempts, oldest first."
     )

@@ -198,6 +198,15 @@ async def test_pages_hold_each_product_once_in_both_directions(
     assert forward == backward == cursors
 
 
+@pytest.mark.parametrize("counted", ["total: total_count", "other: total total: total_count @include(if: true)"])
+async def test_the_number_of_products_has_the_name_that_other_connections_have(
+    search: Search, empty: SampleStore, counted: str
+) -> None:
+    for number in range(3):
+        await add(empty, f"Caneca {number}")
+    assert (await search("caneca", first=1, counted=counted))["total"] == 3
+
+
 @pytest.mark.parametrize(
     "counted", ["", "facets { availability { count } }", "total facets { availability { count } }"]
 )

@@ -181,7 +181,7 @@ export function Quantity({ value, min = 1, max, label = "Quantidade", isOff = fa
 }
 
 function FileField({ option, files, setFiles }: { option: Option; files: Files; setFiles: (files: Files) => void }) {
-  const accept = option.allowed_extensions.split(",").filter(Boolean).map((extension) => `.${extension}`).join(",");
+  const accept = (option.allowed_extensions ?? "").split(",").filter(Boolean).map((extension) => `.${extension}`).join(",");
   const set = (file: File | undefined) => {
     const { [option.id]: _, ...others } = files;
     setFiles(file ? { ...others, [option.id]: file } : others);
