@@ -17,7 +17,7 @@ from schema.declaration import declare
 from schema.fields import root_field
 from schema.filters import check_filter_text
 from schema.pagination import MAX_PAGE_SIZE, check_page_bounds
-from schema.types.collections import CollectionInput, CollectionObject, ProductTagObject
+from schema.types.collections import CollectionCreateInput, CollectionInput, CollectionObject, ProductTagObject
 
 _WRITE = Access(privileges=("manage_catalog",), app_scope="write_categories")
 
@@ -38,6 +38,11 @@ class TagQueries:
 QUERIES = (build_entity_queries(CollectionObject), TagQueries)
 MUTATIONS = (
     build_entity_mutations(
-        CollectionObject, CollectionInput, COLLECTION_RECORDS, _WRITE, field_names={"product_ids": "products"}
+        CollectionObject,
+        CollectionInput,
+        COLLECTION_RECORDS,
+        _WRITE,
+        create_type=CollectionCreateInput,
+        field_names={"product_ids": "products"},
     ),
 )

@@ -41,8 +41,8 @@ from schema.types.content import (
     PageInput,
     PageObject,
 )
-from schema.types.menus import MenuInput, MenuObject
-from schema.types.redirects import RedirectInput, RedirectObject
+from schema.types.menus import MenuCreateInput, MenuInput, MenuObject
+from schema.types.redirects import RedirectCreateInput, RedirectInput, RedirectObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 
@@ -153,12 +153,13 @@ MUTATIONS = (
         delete_description="Delete a page; its subpages move to its parent.",
     ),
     build_entity_mutations(BlockObject, BlockInput, BLOCK_RECORDS, _WRITE),
-    build_entity_mutations(RedirectObject, RedirectInput, REDIRECT_RECORDS, _WRITE),
+    build_entity_mutations(RedirectObject, RedirectInput, REDIRECT_RECORDS, _WRITE, create_type=RedirectCreateInput),
     build_entity_mutations(
         MenuObject,
         MenuInput,
         MENU_RECORDS,
         _WRITE,
+        create_type=MenuCreateInput,
         update_description="Update a menu; omitted fields stay unchanged, `items` replace all of its items.",
     ),
 )

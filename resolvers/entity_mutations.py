@@ -34,6 +34,7 @@ def build_entity_mutations(
     access: Access,
     *,
     singular: str = "",
+    create_type: Any = None,
     update_access: Access | None = None,
     field_names: Mapping[str, str] | None = None,
     transform: Callable[[dict[str, Any]], dict[str, Any]] = lambda fields: fields,
@@ -45,15 +46,16 @@ def build_entity_mutations(
     """Build a class with the mutations `x_create(input)`, `x_update(id, input)` and `x_delete(id)`.
 
     `x` is `singular`, by default the name of the type in snake case. The domain's names of input fields are the same, without `_id` for the
-    references of a `RecordType`, except for `field_names`; `transform` converts the renamed fields further. `update_access` overrides
-    `access` for updates. Descriptions default to sentences with the `label` (by default made from `singular`).
+    references of a `RecordType`, except for `field_names`; `transform` converts the renamed fields further. `create_type` is the input of
+    creations, if it is another one, and `update_access` overrides `access` for updates. Descriptions default to sentences with the `label`
+    (by default made from `singular`).
     """
     references = records.references if isinstance(records, RecordType) else ()
     names = {f"{name}_id": name for name in references} | dict(field_names or {})
     singular = singular or singular_of(type_)
     label = label or with_article(singular)
 
-    async def create(info: Info, input: input_type) -> type_ | None:  # type: ignore[valid-type]
+    async def create(info: Info, input: create_type or input_type) -> type_ | None:  # type: ignore[valid-type]
         with rename_error_fields(names):
             number = await records.create(info.context.scope, transform(rename_fields(input, names)))
         return await load_record(info, number)

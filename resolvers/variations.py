@@ -24,7 +24,12 @@ from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID, JSON, parse_id
 from schema.types.catalog import ProductObject
-from schema.types.variations import VariationGroupInput, VariationGroupObject, VariationGroupResultObject
+from schema.types.variations import (
+    VariationGroupCreateInput,
+    VariationGroupInput,
+    VariationGroupObject,
+    VariationGroupResultObject,
+)
 
 _READ = Access(privileges=("view_products",), vendor=True)
 _WRITE = Access(
@@ -79,7 +84,7 @@ class VariationMutations:
     """Mutations of variation groups and their products."""
 
     @root_field(_WRITE)
-    async def variation_group_create(self, info: Info, input: VariationGroupInput) -> VariationGroupObject | None:
+    async def variation_group_create(self, info: Info, input: VariationGroupCreateInput) -> VariationGroupObject | None:
         """Create a variation group of products; those that can't be added are left out."""
         with rename_error_fields(_NAMES):
             number, _ = await variation_groups.create_group(info.context.scope, _fields(input))
@@ -117,7 +122,7 @@ class VariationMutations:
         return await load_record(info, number)
 
     @root_field(_WRITE, internal=True)
-    async def variation_group_add(self, info: Info, input: VariationGroupInput) -> VariationGroupResultObject:
+    async def variation_group_add(self, info: Info, input: VariationGroupCreateInput) -> VariationGroupResultObject:
         """Create a variation group and return what became of each product."""
         with rename_error_fields(_NAMES):
             return _result(await variation_groups.create_group(info.context.scope, _fields(input)))

@@ -9,7 +9,7 @@ from models.reading.queries import Sort, many_to_many
 from schema.enums import SwitchStatus
 from schema.fields import column, connection, entity_type, object_type, output_field, parameterized
 from schema.filters import build_filter_input, build_sort_enum
-from schema.inputs import input_type, optional_copies, optional_field
+from schema.inputs import input_type, optional_copies, optional_field, required_field
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductConnectionObject
 from schema.types.descriptions import description_text
@@ -59,12 +59,19 @@ class CollectionObject:
 @input_type
 @optional_copies(CollectionObject, COLLECTION_FIELDS)
 class CollectionInput:
-    """A collection. `name` is required on creation."""
+    """Changes to a collection."""
 
     slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
     status: SwitchStatus | None = optional_field("The status code.", text_internally=True)
     image: ImageInput | None = optional_field("The image; null removes it.")
     product_ids: list[ID] | None = optional_field("All products in their order, at most 1,000.")
+
+
+@input_type
+class CollectionCreateInput(CollectionInput):
+    """A new collection."""
+
+    name: str | None = required_field("The name.")
 
 
 @object_type("ProductTag", access=PRODUCTS.visible.access)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import strawberry
 from domain.content.menus import MENU_ITEMS, MENUS
 from models.reading.queries import ToMany, ToOne
 from schema.fields import column, entity_type, relation
-from schema.inputs import input_type, one_of_input, optional_field
+from schema.inputs import input_type, one_of_input, optional_field, required_field
 from schema.scalars import ID, DateTime
 from schema.types.catalog import CategoryObject, ProductObject
 from schema.types.collections import CollectionObject
@@ -71,10 +71,18 @@ class MenuItemInput:
 
 @input_type
 class MenuInput:
-    """A menu. `handle` and `name` are required on creation."""
+    """Changes to a menu."""
 
     handle: str | None = optional_field("What storefronts know it by, 1 to 64 of `a-z`, `0-9`, `-` and `_`.")
     name: str | None = optional_field("The name.")
     items: list[MenuItemInput] | None = optional_field(
         "All of its items, at most 200; on update they replace those it has."
     )
+
+
+@input_type
+class MenuCreateInput(MenuInput):
+    """A new menu."""
+
+    handle: str | None = required_field("What storefronts know it by, 1 to 64 of `a-z`, `0-9`, `-` and `_`.")
+    name: str | None = required_field("The name.")

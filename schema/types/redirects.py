@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.content.redirects import REDIRECTS, TARGET_SQL
 from models.reading.queries import ToOne
 from schema.fields import column, entity_type, relation
-from schema.inputs import input_type, optional_field
+from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, DateTime
 from schema.types.catalog import CategoryObject, ProductObject
 from schema.types.collections import CollectionObject
@@ -34,7 +34,7 @@ class RedirectObject:
 
 @input_type
 class RedirectInput:
-    """A redirect. `path` and exactly one of the others are required on creation."""
+    """Changes to a redirect: its path, what it leads to, or both."""
 
     path: str | None = optional_field("The path, such as `/old`; case, query and slashes at the end don't count.")
     target: str | None = optional_field("A path or an http or https address. What leads to a record follows its slug.")
@@ -43,3 +43,10 @@ class RedirectInput:
     page_id: ID | None = optional_field("The page that it leads to.")
     vendor_id: ID | None = optional_field("The vendor that it leads to.")
     collection_id: ID | None = optional_field("The collection that it leads to.")
+
+
+@input_type
+class RedirectCreateInput(RedirectInput):
+    """A new redirect: its path, and exactly one of the others."""
+
+    path: str | None = required_field("The path, such as `/old`; case, query and slashes at the end don't count.")

@@ -8,7 +8,7 @@ from domain.catalog.variation_groups import VARIATION_FEATURES, VARIATION_GROUPS
 from domain.catalog.variation_members import DEFAULT_SQL
 from models.reading.queries import ToMany, ToOne, many_to_many
 from schema.fields import INHERITED, column, computed, entity_type, object_type, output_field, relation, unix_seconds
-from schema.inputs import input_type, optional_field
+from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, JSON, BigInt
 from schema.types.catalog import FeatureObject
 from schema.types.references import Product
@@ -78,10 +78,19 @@ class VariationGroupFeatureInput:
 
 @input_type
 class VariationGroupInput:
-    """A variation group. `product_ids` are required on creation; on update they are added."""
+    """Changes to a variation group."""
+
+    code: str | None = optional_field("The code, unique in the store.")
+    product_ids: list[ID] | None = optional_field("Products to add, which no other group has then.")
+    features: list[VariationGroupFeatureInput] | None = optional_field("Ignored.", internal=True)
+
+
+@input_type
+class VariationGroupCreateInput(VariationGroupInput):
+    """A new variation group."""
 
     code: str | None = optional_field("The code, unique in the store; generated if omitted.")
-    product_ids: list[ID] | None = optional_field("The products, which no other group has then.")
+    product_ids: list[ID] | None = required_field("The products, which no other group has then.")
     features: list[VariationGroupFeatureInput] | None = optional_field(
-        "The features in which the products differ, of type S, E, B, A or N; ignored on update."
+        "The features in which the products differ, of type S, E, B, A or N."
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from graphql import GraphQLInputObjectType, get_named_type, is_required_argument
+from graphql import GraphQLInputObjectType, build_schema, get_named_type, is_non_null_type, is_required_argument
 
 from resolvers import root
+from server.commands.schema import FOLDER, RELEASED
 from tests.harness.sample_store import SampleStore
 
 SCHEMA = root.public_schema()
@@ -29,6 +30,22 @@ def _creations() -> dict[str, GraphQLInputObjectType]:
 
 
 CREATIONS = _creations()
+
+
+def test_what_no_release_has_is_created_by_an_input_that_requires_it() -> None:
+    released = build_schema((FOLDER / RELEASED).read_text(encoding="utf-8")).type_map
+    assert {name for name, type_ in CREATIONS.items() if type_.name not in released} == set()
+    required = {
+        name: {key for key, field in type_.fields.items() if is_non_null_type(field.type)}
+        for name, type_ in SCHEMA.type_map.items()
+        if name.endswith("CreateInput") and isinstance(type_, GraphQLInputObjectType)
+    }
+    assert required == {
+        "CollectionCreateInput": {"name"},
+        "MenuCreateInput": {"handle", "name"},
+        "RedirectCreateInput": {"path"},
+        "VariationGroupCreateInput": {"product_ids"},
+    }
 
 
 def test_creations_share_the_inputs_of_updates() -> None:

@@ -14,7 +14,7 @@ from tests.harness.sample_store import SampleStore
 ITEM = "name link category { slug } collection { slug } page { slug } product { slug } vendor { slug }"
 MENU = f"""query($handle: String!) {{ menu(handle: $handle) {{
     handle name items {{ {ITEM} items {{ {ITEM} items {{ {ITEM} }} }} }} }} }}"""
-CREATE = "mutation($input: MenuInput!) { menu_create(input: $input) { id } }"
+CREATE = "mutation($input: MenuCreateInput!) { menu_create(input: $input) { id } }"
 UPDATE = "mutation($id: ID!, $input: MenuInput!) { menu_update(id: $id, input: $input) { id name items { id name } } }"
 
 

@@ -62,6 +62,7 @@ RENAMED = {
     "ShipmentInput.order_status": "order.status",
     "ShippingMethodInput.tax_ids": "taxes.id",
     "VendorSignupInput.company": "name",
+    "VariationGroupCreateInput.product_ids": "products.id",
     "VariationGroupInput.product_ids": "products.id",
     "WarehouseAreaInput.area_id": "id",
     "WarehouseStockInput.combination_id": "combinations.id",
