@@ -31,11 +31,9 @@ from schema.declaration import declare
 from schema.fields import (
     ACCESS,
     INTERNAL,
-    NULL_FROM,
     REQUIRED,
     TEXT_INTERNALLY,
     UNSET,
-    Unset,
     bind_resolvers,
     implement,
     strawberry_field,
@@ -43,6 +41,7 @@ from schema.fields import (
 from schema.scalars import SCALARS
 from schema.types.interfaces import NodeObject
 from schema.types.sessions import ANYONE
+from schema.unset import NULL_FROM, Unset
 
 # Each module defines QUERIES, MUTATIONS or SUBSCRIPTIONS: classes whose fields become root fields.
 MODULES = (

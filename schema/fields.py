@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import wraps
 from inspect import signature
 from types import MappingProxyType
@@ -36,6 +35,7 @@ from models.connection.database import in_transaction, retry_conflicts
 from models.reading.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
 from schema.declaration import declare
 from schema.scalars import ID, BigInt, DateTime
+from schema.unset import Unset
 
 SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
@@ -50,19 +50,6 @@ CALLS_OUT = "vitrine.calls_out"
 """The metadata key of a mutation that calls another server between two transactions of its own."""
 
 T = TypeVar("T")
-
-
-class Unset(Enum):
-    """What the public schema shows in place of the empty text of what isn't set; the internal one, of the REST families, shows the text."""
-
-    NULL = "null"
-    """Null: the field is nullable, and its description says null for "; empty"."""
-    LATER = "later"
-    """The empty text until `NULL_FROM`, which the description adds: the last release has the field, as non-null."""
-
-
-NULL_FROM = "0.5.0"
-"""The release in which fields that are `Unset.LATER` become `Unset.NULL`."""
 
 
 @dataclass(frozen=True)
@@ -458,11 +445,6 @@ def strawberry_field(field: GraphQLField | GraphQLInputField) -> StrawberryField
     """Return the Strawberry field of a schema field."""
     declared: StrawberryField | None = field.extensions.get("strawberry-definition")
     return declared
-
-
-def shows_null(field: GraphQLField) -> bool:
-    """Return whether a field of the public schema is null in place of an empty text."""
-    return bool(field.extensions.get(UNSET))
 
 
 def entity_of(type_: GraphQLObjectType) -> Entity | None:

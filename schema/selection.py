@@ -47,6 +47,7 @@ from models.reading.response_shapes import (
 )
 from schema.connections import Layout, PageRequest, related_connection
 from schema.fields import (
+    UNSET,
     CalculatedSource,
     ColumnSource,
     RelationSource,
@@ -54,7 +55,6 @@ from schema.fields import (
     entity_of,
     field_source,
     row_key,
-    shows_null,
 )
 from schema.pagination import node_type
 
@@ -339,6 +339,11 @@ class _FieldCollector:
             return False
         include = get_directive_values(GraphQLIncludeDirective, node, variables)
         return not (include and not include["if"])
+
+
+def shows_null(field: GraphQLField) -> bool:
+    """Return whether a field of the public schema is null in place of an empty text."""
+    return bool(field.extensions.get(UNSET))
 
 
 def _applies(condition: NamedTypeNode, type_: GraphQLObjectType) -> bool:

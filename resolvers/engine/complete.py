@@ -38,8 +38,15 @@ from models.reading.related_columns import RelatedColumn
 from models.reading.response_shapes import NotCompiled, RelationField
 from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.engine.executor import ReadRecord
-from schema.fields import entity_of, field_source, shows_null, strawberry_field
-from schema.selection import collect_fields, is_requested, requested_shape, response_relation, response_shape
+from schema.fields import entity_of, field_source, strawberry_field
+from schema.selection import (
+    collect_fields,
+    is_requested,
+    requested_shape,
+    response_relation,
+    response_shape,
+    shows_null,
+)
 
 # Their values are in the response as they are.
 _PLAIN = frozenset({"String", "Boolean", "Int", "Float", "BigInt"})

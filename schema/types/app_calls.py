@@ -6,9 +6,10 @@ from domain.app_calls.read import APP_CALLS
 from domain.webhooks.read import of_app, of_installation
 from models.reading.queries import ToOne
 from schema.enums import AppCallState
-from schema.fields import Unset, column, entity_type, relation
+from schema.fields import column, entity_type, relation
 from schema.scalars import ID, DateTime
 from schema.types.apps import InstalledAppObject
+from schema.unset import Unset
 
 
 @entity_type(APP_CALLS, "AppCall")

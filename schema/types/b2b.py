@@ -9,7 +9,6 @@ from domain.orders.limits import USED_SQL
 from models.reading.queries import ToOne
 from schema.enums import CreditRisk, SwitchStatus, TransactionType
 from schema.fields import (
-    Unset,
     column,
     computed,
     entity_type,
@@ -25,6 +24,7 @@ from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
 from schema.types.orders import OrderObject
 from schema.types.people import UserObject
+from schema.unset import Unset
 
 
 @entity_type(MANAGERS, "Manager", key="", times="created_at updated_at created_unix")

@@ -11,8 +11,9 @@ from domain.bulk.read import BULK_OPERATIONS
 from kernel.scope import Scope
 from models.reading.queries import Row
 from schema.enums import BulkOperationKind, BulkOperationState
-from schema.fields import Unset, calculated, column, entity_type, object_type, output_field
+from schema.fields import calculated, column, entity_type, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime
+from schema.unset import Unset
 
 BULK_CALLERS = Access(any_app=True, vendor=True)
 

@@ -37,7 +37,6 @@ from kernel.product_fields import PRODUCT_FIELDS, SEO_FIELDS
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
 from schema.fields import (
-    Unset,
     WiderLink,
     column,
     computed,
@@ -65,6 +64,7 @@ from schema.types.product_prices import PriceRangeObject, ProductPricingObject, 
 from schema.types.references import VariationGroup
 from schema.types.seo import with_seo
 from schema.types.warehouses import WarehouseStockObject, stock_by_warehouse
+from schema.unset import Unset
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 

@@ -7,13 +7,14 @@ from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES, ST
 from kernel.product_fields import SEO_FIELDS
 from models.reading.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.fields import Unset, column, computed, entity_type, legacy_number, referenced, relation
+from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.descriptions import description_text
 from schema.types.marketplace import VendorObject
 from schema.types.media import ImageInput, ImageObject, image_relation
 from schema.types.seo import with_seo
+from schema.unset import Unset
 
 
 @entity_type(LANGUAGES, "Language", key="lang_id", times="updated_at")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.gateway.read import CHARGES, GATEWAY_NOTIFICATIONS
-from schema.fields import Unset, column, entity_type, object_type, output_field
+from schema.fields import column, entity_type, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime
+from schema.unset import Unset
 
 GATEWAY = Access(anonymous=True, note="Authenticated by the request signature.")
 

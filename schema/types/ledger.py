@@ -10,19 +10,10 @@ from domain.ledger.read import LEDGER_ENTRIES, PAYOUTS, VENDOR_ACCOUNTS
 from kernel.scope import Scope
 from models.reading.queries import Row, ToOne
 from schema.enums import LedgerEntryKind, PayoutStatus
-from schema.fields import (
-    INHERITED,
-    Unset,
-    calculated,
-    column,
-    entity_type,
-    object_type,
-    output_field,
-    referenced,
-    relation,
-)
+from schema.fields import INHERITED, calculated, column, entity_type, object_type, output_field, referenced, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.references import Order, Payment, Vendor
+from schema.unset import Unset
 
 READ_LEDGER = Access(
     privileges=("view_marketplace", "view_payments"),

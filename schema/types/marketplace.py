@@ -22,7 +22,7 @@ from schema.enums import (
     ReviewStatus,
     VendorStatus,
 )
-from schema.fields import Unset, column, computed, entity_type, referenced, relation, unix_seconds
+from schema.fields import column, computed, entity_type, referenced, relation, unix_seconds
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
@@ -31,6 +31,7 @@ from schema.types.ledger import VendorBalanceObject, vendor_balance
 from schema.types.media import ImageInput, ImageObject, image_relation, with_files
 from schema.types.references import Product, User
 from schema.types.seo import with_seo
+from schema.unset import Unset
 
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 

@@ -12,7 +12,6 @@ from models.reading.queries import ColumnSql, ToMany, ToOne
 from schema.enums import ImageFormat, ImageSize, MediaStatus
 from schema.fields import (
     INHERITED,
-    Unset,
     column,
     computed,
     entity_type,
@@ -26,6 +25,7 @@ from schema.fields import (
 )
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime, Upload
+from schema.unset import Unset
 
 T = TypeVar("T")
 

@@ -29,7 +29,6 @@ from schema.enums import (
     SwitchStatus,
 )
 from schema.fields import (
-    Unset,
     column,
     computed,
     connection,
@@ -47,6 +46,7 @@ from schema.types.media import ImageInput, ImageObject, MediaFileObject, image_r
 from schema.types.product_prices import ProductPricingObject, combination_pricing
 from schema.types.references import Product, ProductConnection
 from schema.types.warehouses import WarehouseStockObject, stock_by_warehouse
+from schema.unset import Unset
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 

@@ -24,7 +24,6 @@ from kernel.scope import Scope
 from models.reading.queries import Condition, Row, ToMany, ToOne
 from schema.enums import ActorKind, AddressKind, CommissionType, ModifierType, PaymentStatus
 from schema.fields import (
-    Unset,
     calculated,
     column,
     computed,
@@ -48,6 +47,7 @@ from schema.types.people import UserObject
 from schema.types.pricing import PaymentMethodObject, ShippingMethodObject
 from schema.types.references import Order
 from schema.types.tracking import TrackingEventObject
+from schema.unset import Unset
 
 BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 STAFF_AND_VENDORS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)

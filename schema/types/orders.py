@@ -24,7 +24,6 @@ from schema.enums import (
 )
 from schema.fields import (
     INHERITED,
-    Unset,
     column,
     computed,
     embedded,
@@ -57,6 +56,7 @@ from schema.types.pricing import OrderTaxObject
 from schema.types.rewards import IssuedCouponObject
 from schema.types.tracking import CarrierQuoteObject
 from schema.types.warehouses import WarehouseObject
+from schema.unset import Unset
 
 READ_SALES = Access(
     privileges=("view_orders",), app_scope="read_orders", vendor=True, note="A vendor sees its own shares."

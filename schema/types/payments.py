@@ -14,21 +14,12 @@ from domain.payments.read import PAID_CENTS, PAYMENT_REFUNDS, PAYMENTS, RECEIVED
 from kernel.scope import Scope
 from models.reading.queries import Row, ToMany, ToOne
 from schema.enums import PaymentKind, PaymentState, RefundState
-from schema.fields import (
-    Unset,
-    calculated,
-    column,
-    computed,
-    entity_type,
-    object_type,
-    output_field,
-    referenced,
-    relation,
-)
+from schema.fields import calculated, column, computed, entity_type, object_type, output_field, referenced, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.pricing import PaymentMethodObject
 from schema.types.references import Order
+from schema.unset import Unset
 
 PAY = Access(
     privileges=("manage_orders", "manage_payments"),

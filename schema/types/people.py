@@ -21,7 +21,6 @@ from schema.enums import (
 )
 from schema.fields import (
     INHERITED,
-    Unset,
     column,
     computed,
     connection,
@@ -41,6 +40,7 @@ from schema.types.marketplace import ReviewConnectionObject, VendorObject
 from schema.types.media import ImageInput, ImageObject, image_relation
 from schema.types.references import CustomerCart, OrderConnection, ProductConnection
 from schema.types.rewards import PointEntryObject
+from schema.unset import Unset
 
 # CPF, CNPJ, phone and usergroups: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)

@@ -21,10 +21,11 @@ from schema.enums import (
     TaxAddressType,
     TaxRateType,
 )
-from schema.fields import Unset, column, computed, entity_type, legacy_number, legacy_numbers, referenced, relation
+from schema.fields import column, computed, entity_type, legacy_number, legacy_numbers, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime, ProcessorParams, RateParams
 from schema.types.marketplace import VendorObject
+from schema.unset import Unset
 
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
 _SHIPPING_STAFF = Access(privileges=("view_shipping",), app_scope="read_shipping")

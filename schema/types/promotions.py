@@ -23,9 +23,10 @@ from schema.enums import (
     PromotionZone,
     SwitchStatus,
 )
-from schema.fields import Unset, calculated, column, computed, entity_type, object_type, output_field
+from schema.fields import calculated, column, computed, entity_type, object_type, output_field
 from schema.inputs import input_type, one_of_input, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.unset import Unset
 
 _DISCOUNT_VALUE = "Thousandths of a percent, of which 100,000 are 100 %, or cents."
 

@@ -6,10 +6,11 @@ from domain.points.read import POINT_ENTRIES
 from domain.promotions.read import ISSUED_COUPONS
 from models.reading.queries import ToOne
 from schema.enums import PointEntryKind
-from schema.fields import Unset, column, computed, entity_type, referenced, relation
+from schema.fields import column, computed, entity_type, referenced, relation
 from schema.scalars import ID, DateTime
 from schema.types.promotions import PromotionObject
 from schema.types.references import Order, User
+from schema.unset import Unset
 
 
 @entity_type(POINT_ENTRIES, "PointEntry")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from schema.fields import Unset, column, computed, embedded, object_type
+from schema.fields import column, computed, embedded, object_type
+from schema.unset import Unset
 
 T = TypeVar("T")
 _TEXTS = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from auth.access import Access
-from schema.fields import Unset, object_type, output_field
+from schema.fields import object_type, output_field
 from schema.scalars import ID, BigInt, DateTime
+from schema.unset import Unset
 
 # Account administration requires a user token (docs/reference/graphql.md#access).
 SIGNED_IN_USERS = Access(vendor=True, customer=True, user_only=True)

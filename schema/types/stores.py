@@ -11,11 +11,12 @@ from domain.audit_read import AUDIT_ENTRIES
 from domain.store_logo import LOGOS
 from models.reading.queries import ToMany, ToOne
 from schema.enums import ActorKind, SettingType, StoreStatus
-from schema.fields import INHERITED, Unset, column, entity_type, object_type, output_field, referenced, relation
+from schema.fields import INHERITED, column, entity_type, object_type, output_field, referenced, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.media import ImageInput, ImageObject, with_files
 from schema.types.people import UserObject
+from schema.unset import Unset
 
 _LOGO = ToMany("t.id", "t.id", through=with_files(LOGOS), where="t.image_url <> ''")
 

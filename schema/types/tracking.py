@@ -6,9 +6,10 @@ import strawberry
 
 from domain.shipping.read import TRACKING_EVENTS
 from schema.enums import RateSource
-from schema.fields import Unset, column, entity_type, object_type
+from schema.fields import column, entity_type, object_type
 from schema.inputs import input_type, optional_copies
 from schema.scalars import BigInt, DateTime
+from schema.unset import Unset
 
 
 def _quoted(member: str, type_: str = "text") -> str:

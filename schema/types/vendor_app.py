@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from auth.access import Access
 from schema.enums import VendorStatus
-from schema.fields import INHERITED, Unset, object_type, output_field
+from schema.fields import INHERITED, object_type, output_field
 from schema.inputs import input_type, optional_field, required_field
 from schema.scalars import ID, BigInt, DateTime, OrderStatus
 from schema.types.sessions import ANYONE
+from schema.unset import Unset
 
 VENDORS_ONLY = Access(admin=False, vendor=True, note="A vendor sees only its own data.")
 

@@ -17,11 +17,12 @@ from domain.warehouses.read import (
 )
 from models.reading.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
-from schema.fields import Unset, column, computed, entity_type, legacy_number, referenced, relation
+from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt
 from schema.types.marketplace import VendorObject
 from schema.types.people import UsergroupObject
+from schema.unset import Unset
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 

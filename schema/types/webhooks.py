@@ -14,10 +14,11 @@ from domain.webhooks.read import (
 )
 from models.reading.queries import ToMany, ToOne
 from schema.enums import DeliveryState, SwitchStatus
-from schema.fields import Unset, column, computed, entity_type, object_type, output_field, relation
+from schema.fields import column, computed, entity_type, object_type, output_field, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.apps import InstalledAppObject
+from schema.unset import Unset
 
 MANAGE_ENDPOINTS = Access(privileges=("manage_apps",), any_app=True)
 APPS_ONLY = Access(any_app=True, admin=False)

@@ -19,7 +19,8 @@ from graphql import (
 
 from resolvers import root
 from resolvers.engine import compile as query_compiler
-from schema.fields import NULL_FROM, UNSET, Unset, strawberry_field
+from schema.fields import UNSET, strawberry_field
+from schema.unset import NULL_FROM, Unset
 from server.commands.schema import BREAKING, CHANGELOG, FOLDER, RELEASED
 from tests.harness.sample_store import SampleStore
 
@@ -93,9 +94,9 @@ async def test_what_is_not_set_is_null_and_can_be_sent_back(
         return answer["data"]
 
     data = await send(PRODUCT)
-    found = data["product"]
-    assert [found[name] for name in ("gtin", "other", "details_layout", "promo_text")] == [None, None, None, ""]
-    assert set(found["vendor"].values()) == {None}
+    record = data["product"]
+    assert [record[name] for name in ("gtin", "other", "details_layout", "promo_text")] == [None, None, None, ""]
+    assert set(record["vendor"].values()) == {None}
     assert data["categories"] == [{"page_title": None, "seo": {"keywords": None}}]
     assert set(data["store"]["contact"].values()) == {None}
     for sent, shown in (
