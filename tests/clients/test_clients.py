@@ -58,7 +58,7 @@ async def shop(storefront: StorefrontClient) -> Shop:
     for name in ("Açucareiro", "Bule", "Concha"):
         await sample.add_product(name=name)
     headers = {"X-Tenant-ID": str(sample.store.public_id), "X-API-Key": storefront.key or ""}
-    query = "{ products(limit: 100, sort: NAME_ASC) { id name price_cents } }"
+    query = "{ products(limit: 100, sort: NAME_ASC) { id name slug price_cents } }"
     answer = await sample.post("/graphql", {"query": query}, auth=None, headers=headers)
     products = answer.body["data"]["products"]
     assert len(products) > 3
@@ -74,6 +74,14 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("client", ["apollo", "urql", "graphql_request"])
 async def test_a_client_queries_a_store(folder: Path, shop: Shop, client: str) -> None:
     await asyncio.to_thread(run_node, f"{client}.mjs", shop.parameters(), cwd=folder)
+
+
+async def test_the_normalized_caches_of_the_guide_read_pages_again_and_see_changes(folder: Path, shop: Shop) -> None:
+    for name, first_line in (("apollo_cache.mjs", "import { InMemoryCache"), ("graphcache.mjs", "import { cacheExchange")):
+        (folder / name).write_text(configuration(first_line, language="js"), encoding="utf-8")
+    operations = {block.name: block.text for block in read_guide() if block.language == "graphql"}
+    slug = shop.products[0]["slug"]
+    await asyncio.to_thread(run_node, "guide_caches.mjs", shop.parameters(operations=operations, slug=slug), cwd=folder)
 
 
 async def test_apollo_and_urql_upload_pictures(
@@ -207,7 +215,7 @@ async def test_gql_validates_with_the_introspected_schema_and_executes(shop: Sho
     aiohttp = pytest.importorskip("gql.transport.aiohttp")
     exceptions = pytest.importorskip("gql.transport.exceptions")
     transport = aiohttp.AIOHTTPTransport(url=f"{shop.base}/graphql", headers=shop.headers)
-    query = gql.gql("query ($n: Int!) { products(limit: $n, sort: NAME_ASC) { id name price_cents } }")
+    query = gql.gql("query ($n: Int!) { products(limit: $n, sort: NAME_ASC) { id name slug price_cents } }")
     query.variable_values = {"n": 2}
     async with gql.Client(transport=transport, fetch_schema_from_transport=True) as session:
         assert session.client.schema is not None
