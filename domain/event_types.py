@@ -28,6 +28,9 @@ CART_ABANDONED = "cart.abandoned"
 CATEGORY_CREATED = "category.created"
 CATEGORY_UPDATED = "category.updated"
 CATEGORY_DELETED = "category.deleted"
+COLLECTION_CREATED = "collection.created"
+COLLECTION_UPDATED = "collection.updated"
+COLLECTION_DELETED = "collection.deleted"
 CUSTOMER_CREATED = "customer.created"
 CUSTOMER_UPDATED = "customer.updated"
 CUSTOMER_DELETED = "customer.deleted"
@@ -57,7 +60,8 @@ PING = "ping"
 
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 # Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
-CATEGORY, CUSTOMER, SHIPMENT, REFUND, PAYMENT = "category", "customer", "shipment", "refund", "payment"
+CATEGORY, COLLECTION, CUSTOMER = "category", "collection", "customer"
+SHIPMENT, REFUND, PAYMENT = "shipment", "refund", "payment"
 PAYOUT, STOCK = "payout", "stock"
 
 # --- Data ------------------------------------------------------------------------------------------------------------------
@@ -137,6 +141,17 @@ _CATEGORY = (
     PayloadField("parent_id", f"{UUID_TEXT} or null", "The category above; null for a root category."),
     PayloadField("position", INTEGER, "The position among its siblings."),
     PayloadField("status", TEXT, "`A` active, `D` disabled, `H` hidden."),
+    PayloadField("description", TEXT, "The description, HTML."),
+    PayloadField("image", "object or null", "The image.", _IMAGE),
+    PayloadField("created_at", TIME, "When it was created."),
+    PayloadField("updated_at", TIME, "When it was last changed."),
+)
+_COLLECTION = (
+    PayloadField("id", UUID_TEXT, "The collection."),
+    PayloadField("name", TEXT, "The name."),
+    PayloadField("slug", TEXT, "The name in addresses."),
+    PayloadField("position", INTEGER, "The position among the collections."),
+    PayloadField("status", TEXT, "`A` active, `D` disabled."),
     PayloadField("description", TEXT, "The description, HTML."),
     PayloadField("image", "object or null", "The image.", _IMAGE),
     PayloadField("created_at", TIME, "When it was created."),
@@ -275,6 +290,11 @@ _TYPES = (
     EventType(CATEGORY_CREATED, "read_categories", _CATEGORY, "A category is created."),
     EventType(CATEGORY_UPDATED, "read_categories", _CATEGORY, "A category is updated."),
     EventType(CATEGORY_DELETED, "read_categories", _deleted("category"), "A category is deleted."),
+    EventType(COLLECTION_CREATED, "read_categories", _COLLECTION, "A collection is created."),
+    EventType(
+        COLLECTION_UPDATED, "read_categories", _COLLECTION, "A collection, its products or their order is updated."
+    ),
+    EventType(COLLECTION_DELETED, "read_categories", _deleted("collection"), "A collection is deleted."),
     EventType(
         CUSTOMER_CREATED, "read_users", _CUSTOMER_RECORD, "A customer is created, right after `user.registered`."
     ),

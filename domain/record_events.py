@@ -1,4 +1,4 @@
-"""Emit the events of categories, customers, shipments, payments, refunds and stock, with the record as it is in the transaction.
+"""Emit the events of categories, collections, customers, shipments, payments, refunds and stock: the record as the transaction sees it.
 
 The statements build each record in the database, with the keys that `domain.event_types` documents.
 """
@@ -26,6 +26,14 @@ SELECT c.id, c.public_id AS subject_id, jsonb_build_object(
 ) AS data
 FROM categories c LEFT JOIN categories p ON p.tenant_id = c.tenant_id AND p.id = c.parent_id
 WHERE c.tenant_id = $1 AND c.id = ANY($6::bigint[])
+"""
+_COLLECTIONS = f"""
+SELECT c.id, c.public_id AS subject_id, jsonb_build_object(
+    'id', c.public_id, 'name', c.name, 'slug', c.slug, 'position', c.position, 'status', c.status, 'description', c.description,
+    'image', CASE WHEN c.image_url <> '' THEN jsonb_build_object('url', [image:c.image_url], 'alt', c.image_alt) END,
+    'created_at', {RFC3339_SQL.format("c.created_at")}, 'updated_at', {RFC3339_SQL.format("c.updated_at")}
+) AS data
+FROM collections c WHERE c.tenant_id = $1 AND c.id = ANY($6::bigint[])
 """
 _CUSTOMERS = f"""
 SELECT u.id, u.public_id AS subject_id, jsonb_build_object(
@@ -73,6 +81,7 @@ FROM products p WHERE p.tenant_id = $1 AND p.id = ANY($6::bigint[]) AND p.delete
 """
 _RECORDS: Mapping[str, str] = {
     event_types.CATEGORY: _CATEGORIES,
+    event_types.COLLECTION: _COLLECTIONS,
     event_types.CUSTOMER: _CUSTOMERS,
     event_types.SHIPMENT: _SHIPMENTS,
     event_types.PAYMENT: _PAYMENTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from domain import event_types, record_events
 from domain.filters import created_range, exact, ids, linked_to, sorts, statuses, substring
 from domain.media.images import set_image
 from domain.records import Change, RecordType
@@ -11,12 +12,15 @@ from domain.visibility import published
 from kernel.codes import SWITCH_STATUSES
 from kernel.fields import InputField, check_count, code_in, integer, name_text, text
 from kernel.product_fields import SEO_FIELDS, slug_text
+from kernel.scope import Scope
+from models.connection.database import fetchval
 from models.reading.queries import Entity
 from models.references import PRODUCT, resolve_all
 from models.rows import replace_rows
 from models.tables.catalog import ProductCollection
 
 MAX_PRODUCTS = 1_000
+_PUBLIC_ID = "SELECT public_id FROM collections WHERE tenant_id = $1 AND id = $2"
 
 COLLECTIONS = Entity(
     table="collections",
@@ -64,6 +68,22 @@ async def _write_products(change: Change) -> None:
     change.has_changed |= bool(written)
 
 
+async def _emit(change: Change) -> None:
+    name = event_types.COLLECTION_CREATED if change.is_new else event_types.COLLECTION_UPDATED
+    await record_events.emit_records(change.scope, name, [change.record_id])
+
+
+async def _emit_deleted(scope: Scope, collection_id: int) -> None:
+    public_id = await fetchval(_PUBLIC_ID, scope.store.id, collection_id)
+    await record_events.emit_deleted(scope, event_types.COLLECTION_DELETED, [public_id])
+
+
 COLLECTION_RECORDS = RecordType(
-    ProductCollection, COLLECTION_FIELDS, prepare=_prepare, after_save=_write_products, audit_input=True
+    ProductCollection,
+    COLLECTION_FIELDS,
+    audit_input=True,
+    prepare=_prepare,
+    after_save=_write_products,
+    emit=_emit,
+    before_delete=_emit_deleted,
 )

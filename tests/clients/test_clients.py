@@ -77,7 +77,10 @@ async def test_a_client_queries_a_store(folder: Path, shop: Shop, client: str) -
 
 
 async def test_the_normalized_caches_of_the_guide_read_pages_again_and_see_changes(folder: Path, shop: Shop) -> None:
-    for name, first_line in (("apollo_cache.mjs", "import { InMemoryCache"), ("graphcache.mjs", "import { cacheExchange")):
+    for name, first_line in (
+        ("apollo_cache.mjs", "import { InMemoryCache"),
+        ("graphcache.mjs", "import { cacheExchange"),
+    ):
         (folder / name).write_text(configuration(first_line, language="js"), encoding="utf-8")
     operations = {block.name: block.text for block in read_guide() if block.language == "graphql"}
     slug = shop.products[0]["slug"]

@@ -33,8 +33,8 @@ pytestmark = pytest.mark.slow(seconds=15)
 
 PORTS = Path(__file__).parent / "ports"
 CODEGEN = "node_modules/@graphql-codegen/cli/cjs/bin.js"
-# Of 15: the last is called by a webhook. Of 39: three concern the billing address and channel of a cart, and a cart that stays a guest's
-# when its customer signs out.
+# Of 15: the last is called by webhooks. Of 39: the countries of a channel, which is always Brazil, the billing address of a cart, which a
+# payment takes here, and a cart that stays a guest's when its customer signs out are missing.
 OPERATIONS = {"vercel_commerce": 14, "saleor_storefront": 36}
 
 

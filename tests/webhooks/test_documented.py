@@ -101,6 +101,7 @@ async def envelopes(
         changed = await app.put(f"/api/admin/orders/{order['id']}/status", {"status": status})
         assert changed.status == 200, (status, changed)
     await _change_category(admin)
+    await _change_collection(admin, sample)
     await _change_shipment(admin, sample)
     await _refund(sample)
     await _pay_out(sample)
@@ -129,6 +130,16 @@ async def _change_category(admin: Client) -> None:
     )
     for verb in ("update(id: $id, input: {position: 20})", "delete(id: $id)"):
         await graphql_result(admin, f"mutation ($id: ID!) {{ category_{verb} {{ id }} }}", id=created["id"])
+
+
+async def _change_collection(admin: Client, sample: SampleStore) -> None:
+    created = await graphql_result(
+        admin,
+        "mutation ($input: CollectionInput!) { collection_create(input: $input) { id } }",
+        input={"name": "Para presentear", "image": {"url": "https://example.com/presente.jpg", "alt": "Presente"}},
+    )
+    for verb in (f'update(id: $id, input: {{product_ids: ["{sample.mug.id}"]}})', "delete(id: $id)"):
+        await graphql_result(admin, f"mutation ($id: ID!) {{ collection_{verb} {{ id }} }}", id=created["id"])
 
 
 async def _change_shipment(admin: Client, sample: SampleStore) -> None:
