@@ -132,8 +132,8 @@ async def serve_application(
     ProcessMetrics.catalogue = app[CATALOGUE_CACHE]
     runner = Runner(app, handle_signals=False, shutdown_timeout=FINISH_SECONDS)
     await runner.setup()
-    garbage_collection.collect_rarely()
     garbage_collection.exclude_permanent_objects()
+    garbage_collection.collect_rarely()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         for listener in sockets:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import dns.asyncresolver
-import dns.exception
-import dns.resolver
-
 from models.connection.database import check_no_transaction
 
 SECONDS = 5.0
@@ -17,6 +13,10 @@ class LookupFailed(Exception):
 
 async def find_txt_records(name: str) -> list[str]:
     """Return the texts of the TXT records of a name, none where the name doesn't exist; raises LookupFailed without an answer."""
+    import dns.asyncresolver  # with 57 modules, which most processes never need
+    import dns.exception
+    import dns.resolver
+
     check_no_transaction()
     try:
         answer = await dns.asyncresolver.resolve(name, "TXT", lifetime=SECONDS, raise_on_no_answer=False)
