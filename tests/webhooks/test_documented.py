@@ -135,7 +135,7 @@ async def _change_category(admin: Client) -> None:
 async def _change_collection(admin: Client, sample: SampleStore) -> None:
     created = await graphql_result(
         admin,
-        "mutation ($input: CollectionInput!) { collection_create(input: $input) { id } }",
+        "mutation ($input: CollectionCreateInput!) { collection_create(input: $input) { id } }",
         input={"name": "Para presentear", "image": {"url": "https://example.com/presente.jpg", "alt": "Presente"}},
     )
     for verb in (f'update(id: $id, input: {{product_ids: ["{sample.mug.id}"]}})', "delete(id: $id)"):
