@@ -27,7 +27,10 @@ const GUARD = "expected_updated_at";
 // Inputs of promotions, which have editors of their own, and what these read: conditions as deep as they may be. Files have the JSON.
 const UNITS = "products { product_id quantity }";
 const conditions = (sets) => `match holds conditions { kind operator cents number grams flag texts ids ${UNITS} feature_id ${sets > 1 ? conditions(sets - 1) : ""} }`;
+const targets = ["category", "collection", "page", "product", "vendor"].map((each) => `${each} { id }`).join(" ");
+const items = (levels) => `name link ${targets} ${levels > 1 ? `items { ${items(levels - 1)} }` : ""}`;
 const EDITORS = {
+  MenuItemInput: { kind: "menu_items", selection: items(4) },
   PromotionConditionGroupInput: { kind: "conditions", selection: conditions(8), json: "conditions" },
   PromotionBonusInput: { kind: "bonuses", json: "bonuses", selection: `kind discount { mode value } product_ids category_ids shipping_method_ids ${UNITS} points promotion_id` },
 };
@@ -107,7 +110,7 @@ function writable(input, record, entity, depth = 0) {
       const target = base.kind === "id" ? referenced(name, record, entity) : undefined;
       return [target ? { ...base, kind: "record", entity: target, label: labelOf(typeOf(target)) } : base];
     }
-    // As deep as one likes, such as the items of a menu: written as JSON, and only in a new record.
+    // As deep as one likes, without an editor of its own: written as JSON, and only in a new record.
     if (named === input) return [{ ...base, from: undefined, isUnread: true }];
     if (depth === 2) return [];
     const nested = from && record ? getNamedType(record.getFields()[from]?.type ?? record) : undefined;

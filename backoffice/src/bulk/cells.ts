@@ -14,7 +14,7 @@ const NO = ["0", "false", "não", "nao", "n", "no"];
 const FORMULA = /^'*[=+\-@\t\r]/;
 const QUOTED = /^'+[=+\-@\t\r]/;
 
-const IS_JSON: ReadonlySet<Kind> = new Set(["object", "json"]);
+const IS_JSON: ReadonlySet<Kind> = new Set(["object", "json", "menu_items"]);
 const isMoney = (field: Field) => field.name.endsWith("_cents");
 const isNumber = (field: Field) => field.kind === "integer" || field.kind === "number";
 

@@ -1,6 +1,7 @@
 // What is read of a record, the values of its form, and what the form has changed.
 import type { Entity, Field } from "../entities/types";
 import { readMoney } from "../format";
+import { readItem } from "../pages/menus/terms";
 import { readBonus, readConditions } from "../pages/promotions/terms";
 import { isRefused } from "./permissions";
 
@@ -41,7 +42,7 @@ function formValue(field: Field, record: Values): unknown {
   const value = record[name];
   if (value === null || value === undefined) return value;
   const convert = (each: unknown): unknown =>
-    field.kind === "conditions" ? readConditions(each as Values) : field.kind === "bonuses" ? readBonus(each as Values) :
+    field.kind === "conditions" ? readConditions(each as Values) : field.kind === "bonuses" ? readBonus(each as Values) : field.kind === "menu_items" ? readItem(each as Values) :
     id ? (each as Values)[id] : field.kind === "object" ? formValues(field.members ?? [], each as Values) : each;
   return Array.isArray(value) ? value.map(convert) : convert(value);
 }

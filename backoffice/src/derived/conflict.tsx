@@ -68,5 +68,5 @@ export function BothValues({ fields, before, mine, theirs }: Pick<Props, "fields
 // A form has the ID of a record, and of an object the values of its input.
 function shown(field: Field): Field {
   if (field.kind === "record") return { ...field, kind: "text" };
-  return ["object", "conditions", "bonuses"].includes(field.kind) ? { ...field, kind: "json" } : field;
+  return ["object", "conditions", "bonuses", "menu_items"].includes(field.kind) ? { ...field, kind: "json" } : field;
 }

@@ -15,7 +15,7 @@ import { ServerError } from "../graphql/errors";
 import { FieldInput, isLong } from "./input";
 
 // Objects and long texts have the whole width; objects come last.
-const LARGE: readonly Kind[] = ["object", "json", "conditions", "bonuses"];
+const LARGE: readonly Kind[] = ["object", "json", "conditions", "bonuses", "menu_items"];
 const isWide = (field: Field) => isLong(field) || LARGE.includes(field.kind);
 const weight = (field: Field) => (LARGE.includes(field.kind) ? 1 : 0);
 const GRID = {

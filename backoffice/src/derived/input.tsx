@@ -18,6 +18,7 @@ import { useStatuses } from "./statuses";
 const ConditionsInput = lazy(() => import("../pages/promotions/conditions"));
 const HtmlInput = lazy(() => import("./html-input"));
 const BonusesInput = lazy(() => import("../pages/promotions/bonuses"));
+const MenuItemsInput = lazy(() => import("../pages/menus/items"));
 
 interface Props {
   field: Field;
@@ -63,6 +64,8 @@ export function FieldInput(props: Props) {
       return <ConditionsInput source={props.source} label={fieldName(field.name)} />;
     case "bonuses":
       return <BonusesInput source={props.source} label={fieldName(field.name)} />;
+    case "menu_items":
+      return <MenuItemsInput source={props.source} label={fieldName(field.name)} />;
     case "file":
       return null;
     default:

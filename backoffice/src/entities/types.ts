@@ -1,5 +1,5 @@
 // The description of an entity, as describe.mjs writes it from the schema.
-export type Kind = "id" | "text" | "integer" | "number" | "boolean" | "time" | "enum" | "status" | "json" | "file" | "record" | "object" | "conditions" | "bonuses";
+export type Kind = "id" | "text" | "integer" | "number" | "boolean" | "time" | "enum" | "status" | "json" | "file" | "record" | "object" | "conditions" | "bonuses" | "menu_items";
 
 export interface Field {
   name: string;

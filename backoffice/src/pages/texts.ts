@@ -4,6 +4,7 @@ import { APPS } from "./apps/texts";
 import { AUDIT } from "./audit/texts";
 import { BULK } from "./bulk/texts";
 import { CUSTOMERS } from "./customers/texts";
+import { MENUS } from "./menus/texts";
 import { ORDERS } from "./orders/texts";
 import { PRODUCTS } from "./products/texts";
 import { PROMOTIONS } from "./promotions/texts";
@@ -15,6 +16,7 @@ export const PAGES: Texts = {
   ...AUDIT,
   ...BULK,
   ...CUSTOMERS,
+  ...MENUS,
   ...ORDERS,
   ...PRODUCTS,
   ...PROMOTIONS,
