@@ -76,6 +76,21 @@ def requested_record(info: Any, type_: GraphQLNamedType) -> ResponseShape:
     return collector.shape(type_, nodes)
 
 
+def requested_types(info: Any) -> set[str]:
+    """Return the names of the types, or interfaces, whose fragments are selected of the resolved field."""
+    raw: GraphQLResolveInfo[Any] = getattr(info, "_raw_info", info)
+    names: set[str] = set()
+    selections = [
+        selection for node in raw.field_nodes if node.selection_set for selection in node.selection_set.selections
+    ]
+    for selection in selections:
+        fragment = raw.fragments[selection.name.value] if isinstance(selection, FragmentSpreadNode) else selection
+        condition = getattr(fragment, "type_condition", None)
+        if condition is not None:
+            names.add(condition.name.value)
+    return names
+
+
 def is_requested(info: Any, *path: str) -> bool:
     """Return whether the field at `path` below the resolved field is selected."""
     return bool(_descend(info, path)[2])

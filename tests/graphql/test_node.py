@@ -63,9 +63,7 @@ async def test_a_node_is_what_its_own_field_returns(
             assert (shown.data, shown.errors) == ({"node": None}, []), (caller, absent)
 
 
-async def test_a_node_takes_two_statements_and_shows_what_is_below_it(
-    records: StoreRecords, execute_query: ExecuteQuery
-) -> None:
+async def test_a_node_shows_what_is_below_it(records: StoreRecords, execute_query: ExecuteQuery) -> None:
     text = """query($id: ID!) { node(id: $id) { ... on Order { ...Amounts items { name } } ... on Product { name } } }
         fragment Amounts on OrderRecord { total_cents customer { ... on OrderCustomerRecord { name } } }"""
     admin = records.callers["admin"]
@@ -77,9 +75,30 @@ async def test_a_node_takes_two_statements_and_shows_what_is_below_it(
         id=records.ids["order"],
     )
     assert shown.data == {"node": own.data["order"]}
+
+
+@pytest.mark.parametrize(
+    "selection, record, statements",
+    [
+        ("__typename id ... on Product { name }", "product", 1),
+        ("...F id", "product", 1),
+        ("id", "product", 2),
+        ("... on Product { name } ... on Category { name }", "product", 2),
+        ("... on OrderRecord { number }", "order", 2),
+        ("__typename ... on Product { name }", "category", 3),  # no product
+        ("__typename ... on Product { name }", None, 2),
+    ],
+)
+async def test_a_node_of_the_only_type_that_is_selected_takes_one_statement(
+    selection: str, record: str | None, statements: int, records: StoreRecords, execute_query: ExecuteQuery
+) -> None:
+    text = f"query($id: ID!) {{ node(id: $id) {{ {selection} }} }}"
+    text += " fragment F on Product { name }" if "...F" in selection else ""
     with database.count_statements() as counted:
-        await execute_query(admin, "query($id: ID!) { node(id: $id) { id } }", id=records.ids["product"])
-    assert counted.count == 2
+        shown = await execute_query(records.callers["admin"], text, id=records.ids[record] if record else UNKNOWN_ID)
+    assert shown.errors == []
+    assert (shown.data["node"] is not None) == (record is not None)
+    assert counted.count == statements
 
 
 @pytest.mark.parametrize("name", ["Node", "Address", "ImageRecord", "OrderRecord", "OrderCustomerRecord"])
