@@ -542,7 +542,7 @@ async def test_a_refund_whose_process_is_killed_is_made_once(kit, order, databas
 
 
 async def test_a_customer_does_not_wait_for_the_order_of_another(kit, order):
-    """Whoever may not pay an order can't hold up its changes: nothing of it is locked for them."""
+    """A caller who may not pay an order doesn't hold up its changes: nothing of it is locked for such a call."""
     stranger = replace(kit.scope, actor=Actor(ActorKind.CUSTOMER, user_id=1, user_public_id=uuid7(), session_id=1))
     attempt = creation.create_payment(stranger, order.public_id, None, parse_input("PIX", {}))
     async with database.transaction(kit.scope):
