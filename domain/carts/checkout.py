@@ -7,10 +7,10 @@ rejected (docs/reference/current.md#checkout).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -29,7 +29,7 @@ from domain.carts.locked import (
     lock_open_cart_with_items,
     order_lines,
 )
-from domain.carts.messages import ERROR_TEXTS, portuguese_errors
+from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.totals import calculate_cart_totals
 from domain.idempotency import current_claim
 from domain.purchase.draft import SHIPPING, OrderDraft
@@ -51,6 +51,8 @@ FOREIGN_CUSTOMER = (
 )
 DUPLICATE = "duplicate_order"
 DUPLICATE_WINDOW = timedelta(seconds=30)
+
+Result = TypeVar("Result")
 
 _PORTUGUESE: Mapping[str, str] = {"name": "o nome de quem recebe", "city": "a cidade"}
 
@@ -180,12 +182,10 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
 
 async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> PlacedOrder:
     """Place the order of a cart, shipped by its method if that is still available."""
-    with portuguese_errors(scope):
-        loaded = await _load(scope, cart, draft, lines)
+    loaded = await _in_portuguese(scope, _load(scope, cart, draft, lines))
     if needs_shipping(lines):
         _reject_undeliverable(loaded.purchase.addresses[SHIPPING])
-    with portuguese_errors(scope):
-        return await place_order(scope, draft, loaded=loaded)
+    return await _in_portuguese(scope, place_order(scope, draft, loaded=loaded))
 
 
 async def _load(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> LoadedPurchase:
@@ -206,6 +206,16 @@ async def _load(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequen
     elif needs_shipping(lines):
         raise _rule_error("shipping_unavailable")
     return LoadedPurchase(purchase, terms)
+
+
+async def _in_portuguese(scope: Scope, step: Awaitable[Result]) -> Result:
+    """Await a step, and raise its RuleViolations with their Portuguese text."""
+    try:
+        return await step
+    except RuleViolation as error:
+        if error.reason not in ERROR_TEXTS:
+            raise
+        raise portuguese_error(scope, error) from error
 
 
 def _with_recipient(draft: OrderDraft, customer: CustomerAccount | None) -> OrderDraft:
