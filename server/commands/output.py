@@ -7,7 +7,10 @@ import io
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
+
+from kernel.clock import format_rfc3339
 
 
 def write_utf8() -> None:
@@ -24,13 +27,17 @@ def print_line(text: str = "") -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as indented JSON; UUIDs and times as strings."""
-    print_line(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    """Print a value as indented JSON; UUIDs as strings, times as those of the interfaces."""
+    print_line(json.dumps(value, ensure_ascii=False, indent=2, default=_as_text))
 
 
 def print_json_line(value: Any) -> None:
     """Print a value as one line of JSON."""
-    print_line(json.dumps(value, ensure_ascii=False, default=str))
+    print_line(json.dumps(value, ensure_ascii=False, default=_as_text))
+
+
+def _as_text(value: object) -> str:
+    return format_rfc3339(value) if isinstance(value, datetime) else str(value)
 
 
 def print_error(text: str) -> None:

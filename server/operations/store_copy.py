@@ -233,7 +233,7 @@ class StoreCopy:
         if part.table.sequence is not None:
             await target.execute(
                 f"SELECT setval($1::regclass, m.id) FROM (SELECT max(id) AS id FROM {copy}) m"
-                f" WHERE m.id > (SELECT last_value FROM {part.table.sequence})", part.table.sequence,
+                f" WHERE m.id >= (SELECT last_value FROM {part.table.sequence})", part.table.sequence,
             )  # fmt: skip
         await target.execute(f"DROP TABLE {copy}")
         self.rows += changed

@@ -402,7 +402,7 @@ class _Import:
     async def _raise_sequence(self, part: Part, sequence: str) -> None:
         await self._connection.execute(
             f"SELECT setval($1::regclass, m.id) FROM (SELECT max(id) AS id FROM {part.copy_name}) m"
-            f" WHERE m.id > (SELECT last_value FROM {sequence})",
+            f" WHERE m.id >= (SELECT last_value FROM {sequence})",
             sequence,
         )
 

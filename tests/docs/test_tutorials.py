@@ -101,8 +101,8 @@ def test_a_tutorial_for_the_demo_store_runs(page: str, tmp_path: Path, demo_envi
     run_page(PAGES / page, folder, demo_environment)
 
 
-@pytest.mark.slow(seconds=11)
+@pytest.mark.slow(seconds=40)
 def test_the_operator_tutorial_runs_from_an_empty_server(tmp_path: Path, empty_server: dict[str, str]):
     folder = tmp_path / "checkout"
     folder.mkdir()
-    run_page(PAGES / "operator.md", folder, {**empty_server, "PORT": free_port()})
+    run_page(PAGES / "operator.md", folder, {**empty_server, "PORT": free_port(), "PORT_TWO": free_port()})

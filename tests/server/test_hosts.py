@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import ssl
 from collections.abc import AsyncIterator
@@ -101,6 +102,7 @@ async def test_the_operator_adds_lists_and_removes_hosts(tmp_path: Path, databas
     store = str((await new_store()).public_id)
     assert vitrine("tenant", "host", "list", store).out.startswith("the store has no address of its own")
     (added,) = vitrine("tenant", "host", "add", store, host.upper(), "--primary", "--json").json
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", added["verified_at"])
     assert (added["host"], added["is_primary"], added["is_redirected"]) == (host, True, False)
     second = vitrine("tenant", "host", "add", host, f"www.{host}", "--redirect", "--json").json[1]
     assert (second["host"], second["is_redirected"]) == (f"www.{host}", True)

@@ -41,7 +41,7 @@ from tests.harness.files import used_storage
 from tests.harness.s3_server import S3Server, s3_url
 from tests.harness.sample_store import SampleStore
 from tests.server.command_line import SECRET, Vitrine
-from tests.server.test_store_transfer import rows_of
+from tests.server.test_store_transfer import replace_sessions_by_the_first, rows_of
 
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
 
@@ -115,6 +115,13 @@ async def written(url: str, public_id: UUID, sql: str, *args: Any) -> Any:
         return await connection.fetchval(sql, store_id, *args)
     finally:
         await connection.close()
+
+
+async def test_the_first_number_of_an_unused_sequence_is_not_assigned_again(sample: SampleStore, databases: Databases):
+    await replace_sessions_by_the_first(sample)
+    await move(databases, sample)
+    next_id = "select nextval(pg_get_serial_sequence('sessions', 'id')) where $1 > 0"
+    assert await written(databases.there, sample.store.public_id, next_id) == 2
 
 
 async def test_everything_arrives_that_is_written_during_the_move(sample: SampleStore, databases: Databases):

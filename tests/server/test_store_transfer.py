@@ -32,6 +32,7 @@ from models.tables.base import StoreModel
 from models.tables.credentials import TwoFactor
 from server.operations.store_transfer import APPS, HOSTS, NOT_MOVED, store_parts
 from tests.harness.records import PASSWORD, sign_in
+from tests.harness.sample_store import SampleStore
 from tests.media.test_images import add_file
 from tests.models.test_schema import store_tables
 from tests.server.command_line import SECRET, Vitrine
@@ -105,7 +106,18 @@ async def test_a_store_is_moved_with_every_row_and_key(sample, other_sample, her
     assert there("doctor").code == 0
 
 
+async def replace_sessions_by_the_first(sample: SampleStore) -> None:
+    """Let the store have one session, with the number that a sequence begins with."""
+    await sample.execute("delete from sessions where tenant_id = $1", sample.store.id)
+    await sample.execute(
+        "insert into sessions (tenant_id, id, public_id, user_id, expires_at) overriding system value"
+        " select $1, 1, gen_random_uuid(), min(id), now() + interval '1 day' from users where tenant_id = $1",
+        sample.store.id,
+    )
+
+
 async def test_the_next_records_continue_the_numbers_and_sequences(sample, here, there, tmp_path):
+    await replace_sessions_by_the_first(sample)
     file = tmp_path / "loja.store"
     here("tenant", "export", sample.host, str(file))
     there("tenant", "import", str(file))
@@ -118,7 +130,7 @@ async def test_the_next_records_continue_the_numbers_and_sequences(sample, here,
             " returning id", store_id,
         )  # fmt: skip
         assert made == last + 1
-        for table in ("outbox_events", "audit_entries", "api_keys"):
+        for table in ("outbox_events", "audit_entries", "api_keys", "sessions"):
             highest = await connection.fetchval(f"select max(id) from {table} where tenant_id = $1", store_id)
             assert await connection.fetchval(f"select nextval(pg_get_serial_sequence('{table}', 'id'))") > highest
     finally:
