@@ -181,10 +181,8 @@ async def _list(args: argparse.Namespace) -> None:
 
 
 def _table_row(entry: StoreWithHosts) -> tuple[object, ...]:
-    from server.operations.store_admin import status_name
-
     store = entry.store
-    return (store.public_id, status_name(store), store.currency, store.name, ", ".join(entry.hosts))
+    return (store.public_id, entry.status_name, store.currency, store.name, ", ".join(entry.hosts))
 
 
 async def _set_status(args: argparse.Namespace) -> None:
@@ -195,7 +193,7 @@ async def _set_status(args: argparse.Namespace) -> None:
     if args.json:
         print_json(updated.as_json())
     else:
-        print_line(f"{updated.store.name} is {store_admin.status_name(updated.store)}")
+        print_line(f"{updated.store.name} is {updated.status_name}")
 
 
 async def _export(args: argparse.Namespace) -> None:

@@ -21,11 +21,8 @@ from models import audit
 from models.connection import database
 
 STATUS_NAMES = {stores.ACTIVE: "active", stores.SUSPENDED: "suspended", stores.MAINTENANCE: "in maintenance"}
-
-
-def status_name(store: Store) -> str:
-    """Return the status for people."""
-    return "read-only" if store.is_read_only else STATUS_NAMES[store.status]
+MOVE_NAMES = {"leaving": "moving away", "copying": "copy of a move", "left": "moved away"}
+"""What a store is that doesn't serve here because of a move (`server.operations.store_move`), by the state of the move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +35,17 @@ class StoreWithHosts:
     move: dict[str, Any] | None = None
     """The state of a move to another database (`server.operations.store_move`)."""
 
+    @property
+    def move_state(self) -> str | None:
+        """Return how far a move is, None without one."""
+        return None if self.move is None else self.move.get("state")
+
+    @property
+    def status_name(self) -> str:
+        """Return the status for people."""
+        usual = "read-only" if self.store.is_read_only else STATUS_NAMES[self.store.status]
+        return MOVE_NAMES.get(self.move_state or "", usual)
+
     def as_json(self) -> dict[str, Any]:
         """Return the `--json` form."""
         return {
@@ -49,6 +57,7 @@ class StoreWithHosts:
             "maintenance_message": self.store.maintenance_message,
             "created_at": format_rfc3339(self.created_at),
             "read_only": self.store.is_read_only,
+            "move": self.move_state,
         }
 
 
@@ -116,7 +125,7 @@ async def set_status(
     """
     entry = await find_store(reference)
     store = entry.store
-    state = entry.move and entry.move["state"]
+    state = entry.move_state
     if state == "leaving":
         raise RuleViolation(
             "this store is being moved to another database: repeat vitrine tenant move to continue", reason="moving"

@@ -39,6 +39,7 @@ _WRITERS_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('store move:' || $1::text, 0))"
+_DATABASE = "SELECT concat(current_database(), ' ', pg_postmaster_start_time())"
 _OLDEST = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
 _STATUS = "SELECT status, is_read_only FROM tenants WHERE id = $1"
 _FENCE = f"{_STATUS} FOR UPDATE"
@@ -77,8 +78,10 @@ async def lock_move(source: Side, target: Side, public_id: UUID) -> None:
     """Keep other moves of the store, and its deletion here, away while the connections are open, then read both; raises ArchiveError."""
     for side in (source, target):
         if not await try_lock(side.connection, public_id):
+            if await source.connection.fetchval(_DATABASE) == await target.connection.fetchval(_DATABASE):
+                raise ArchiveError("both URLs lead to the same database")
             raise ArchiveError(
-                "the store is being moved, what a move left is being deleted, or both URLs lead to the same database"
+                "another command moves the store, or what a move left is being deleted: wait for its end"
             )
     for side in (source, target):
         await side.read(public_id)

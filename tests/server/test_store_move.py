@@ -117,6 +117,17 @@ async def written(url: str, public_id: UUID, sql: str, *args: Any) -> Any:
         await connection.close()
 
 
+async def test_a_store_that_has_moved_is_listed_as_such(sample: SampleStore, databases: Databases):
+    await move(databases, sample)
+    entry = await store_admin.find_store(str(sample.store.public_id))
+    assert (entry.status_name, entry.as_json()["move"]) == ("moved away", "left")
+
+
+async def test_a_move_to_the_same_database_is_refused(sample: SampleStore, databases: Databases):
+    with pytest.raises(ArchiveError, match="both URLs lead to the same database"):
+        await move(replace(databases, there=databases.here), sample)
+
+
 async def test_the_first_number_of_an_unused_sequence_is_not_assigned_again(sample: SampleStore, databases: Databases):
     await replace_sessions_by_the_first(sample)
     await move(databases, sample)
