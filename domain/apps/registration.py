@@ -117,6 +117,12 @@ async def find_app(client_id: str) -> AppDetails | None:
     return None if row is None else _build_app(row)
 
 
+async def list_apps() -> list[AppDetails]:
+    """List the apps of the platform and of all stores, oldest first, as the operator."""
+    async with database.cross_store_connection() as platform:
+        return [_build_app(row) for row in await platform.fetch("select * from apps order by id")]
+
+
 async def registering_store(client_id: str) -> UUID | None:
     """Return the id of the store in which an app was registered; None for an unknown app and for the operator's."""
     if len(client_id) > MAX_CLIENT_ID or has_forbidden_characters(client_id):

@@ -1,13 +1,17 @@
-"""`vitrine app` and `vitrine storefront-key`: register platform apps; create, list, show and revoke storefront keys."""
+"""`vitrine app` and `vitrine storefront-key`: register platform apps, reset the secrets of apps; create, list, show and revoke keys."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from server.commands import records
 from server.commands.context import open_context, read_settings
-from server.commands.output import add_json_option, print_created
+from server.commands.errors import CommandError
+from server.commands.output import add_json_option, print_created, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from domain.apps.registration import AppDetails
 
 
 def add(commands: Any) -> None:
@@ -38,6 +42,17 @@ def add(commands: Any) -> None:
         help="where stores call it: payments=https://… or shipping_rates=https://…; repeatable",
     )
     add_json_option(create, _create_app)
+    add_json_option(app_commands.add_parser("list", help="list the apps of the platform and of all stores"), _list_apps)
+    show = app_commands.add_parser("show", help="show an app with everything that is known of it, but secrets")
+    reset = app_commands.add_parser(
+        "reset-secret",
+        help="print a new secret of an app; the previous one is revoked at once",
+        description="Print a new client secret of an app, and revoke the previous one at once. Its tokens stay valid:"
+        " vitrine installed-app uninstall revokes those of a store.",
+    )
+    for parser, command in ((show, _show_app), (reset, _reset_secret)):
+        parser.add_argument("client_id", metavar="CLIENT_ID", help="its client id, as `list` prints it")
+        add_json_option(parser, command)
 
     key = commands.add_parser("storefront-key", help="manage the keys of headless storefronts")
     key_commands = key.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -92,6 +107,55 @@ async def _create_app(args: argparse.Namespace) -> None:
         "mode": created.mode,
     }
     print_created(args, result, "The secret is shown only once.")
+
+
+async def _list_apps(args: argparse.Namespace) -> None:
+    from domain.apps.registration import list_apps
+
+    async with open_context(read_settings()):
+        apps = [_as_json(app) for app in await list_apps()]
+    if args.json:
+        print_json(apps)
+    elif not apps:
+        print_line("there is no app")
+    else:
+        columns = ("client_id", "name", "mode", "created_at")
+        print_table(
+            [name.upper().replace("_", " ") for name in columns], [[app[name] for name in columns] for app in apps]
+        )
+
+
+async def _show_app(args: argparse.Namespace) -> None:
+    from domain.apps.registration import find_app
+
+    async with open_context(read_settings()):
+        app = await find_app(args.client_id)
+    if app is None:
+        raise CommandError(f"there is no app {args.client_id}; list them with vitrine app list")
+    print_created(args, _as_json(app))
+
+
+async def _reset_secret(args: argparse.Namespace) -> None:
+    from domain.apps.registration import reset_secret
+
+    async with open_context(read_settings()):
+        secret = await reset_secret(args.client_id)
+    print_created(args, {"client_id": args.client_id, "client_secret": secret}, "The secret is shown only once.")
+
+
+def _as_json(app: AppDetails) -> dict[str, Any]:
+    from kernel.clock import format_rfc3339
+
+    return {
+        "id": str(app.id),
+        "name": app.name,
+        "client_id": app.client_id,
+        "redirect_uris": app.redirect_uris,
+        "scopes": app.scopes,
+        "mode": app.mode,
+        "created_at": format_rfc3339(app.created_at),
+        **{f"{kind}_call_url": url for kind, url in app.call_urls.items() if url is not None},
+    }
 
 
 async def _create_key(args: argparse.Namespace) -> None:

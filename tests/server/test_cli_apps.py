@@ -53,6 +53,23 @@ async def test_a_platform_app_can_be_installed_in_any_store(vitrine, store, othe
             assert approval.redirect_to == f"{REDIRECT}?code={approval.code}", target_store
 
 
+async def test_the_operator_lists_and_shows_apps_and_resets_their_secrets(vitrine, store):
+    created = vitrine(
+        "app", "create", "Etiquetas", "--redirect-uri", REDIRECT, "--scopes", "read_orders", "--json"
+    ).json
+    client_id = created["client_id"]
+    (listed,) = [app for app in vitrine("app", "list", "--json").json if app["client_id"] == client_id]
+    assert (listed["name"], listed["scopes"], "client_secret" in listed) == ("Etiquetas", ["read_orders"], False)
+    assert client_id in vitrine("app", "list").out
+    assert vitrine("app", "show", client_id, "--json").json == listed
+    changed = vitrine("app", "reset-secret", client_id, "--json").json
+    with active_scope(store_admin.system_scope(store)):
+        assert await authenticate_client(client_id, created["client_secret"]) is None
+        assert await authenticate_client(client_id, changed["client_secret"]) is not None
+    assert vitrine("app", "show", "vci_x").error_line == "there is no app vci_x; list them with vitrine app list"
+    assert vitrine("app", "reset-secret", "vci_x").error_line == "app not found"
+
+
 async def test_an_app_is_printed_as_text(vitrine, store):
     output = vitrine(
         "app",
