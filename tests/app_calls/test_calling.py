@@ -87,7 +87,7 @@ async def test_a_call_is_logged_without_what_was_sent_and_answered(installed: In
     await call_app(installed.scope, installed.app.client_id, PAYMENT_READ, DATA)
 
     newest, failed, refused = await log(installed.admin)
-    assert (newest["state"], newest["status"], newest["reason"]) == ("answered", 200, "")
+    assert (newest["state"], newest["status"], newest["reason"]) == ("answered", 200, None)
     assert (failed["state"], failed["status"], failed["reason"]) == ("failed", 500, "answered 500")
     assert (refused["state"], refused["status"], refused["reason"]) == ("refused", 200, "no_limit")
     assert (refused["call"], refused["subject_id"], refused["request_id"]) == ("payments.create", PAYMENT, "request-1")

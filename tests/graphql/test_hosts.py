@@ -111,7 +111,7 @@ async def eventually(sample: SampleStore, host: str, status: int) -> bool:
 @contextlib.asynccontextmanager
 async def claimed(sample: SampleStore, host: str) -> AsyncIterator[Any]:
     claim = await execute(sample, ADD, host=host)
-    assert (claim["host"], claim["verified_at"], claim["error"]) == (host, None, "")
+    assert (claim["host"], claim["verified_at"], claim["error"]) == (host, None, None)
     assert claim["proof"]["record_name"] == f"_vitrine.{host}"
     assert claim["proof"]["url"] == f"https://{host}/.well-known/vitrine-store"
     yield claim["proof"]

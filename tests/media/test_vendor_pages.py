@@ -79,7 +79,7 @@ async def test_shoppers_see_how_to_reach_the_store(sample: SampleStore) -> None:
     text = "{ store { contact { email phone address } social_links { network name url } } }"
     client = await sample.client(sample.caio)
     empty = (await client.post("/graphql", {"query": text})).body["data"]["store"]
-    assert empty == {"contact": {"email": "", "phone": "", "address": ""}, "social_links": []}
+    assert empty == {"contact": {"email": None, "phone": None, "address": None}, "social_links": []}
     settings = {
         "support_email": "oi@loja.example",
         "support_phone": "11 3000-0000",
