@@ -29,6 +29,7 @@ _CONTROL = """
     [...document.querySelectorAll(%s)].find(element => element.getClientRects().length
         && (element.ariaLabel || element.innerText || element.textContent).replace(/\\s+/g, ' ').trim().startsWith(%s))
 """
+_SHOWN = "(document.querySelector('#shop')?.innerText ?? '').replace(/\\s+/g, ' ')"
 _FOCUSED = """
     (element => element === document.body ? '' : element.ariaLabel || element.innerText || element.labels?.[0]?.innerText || '')
         (document.activeElement).replace(/\\s+/g, ' ').trim()
@@ -70,18 +71,20 @@ class Shopper:
 
     async def see(self, text: str) -> None:
         """Wait until the page shows a text."""
-        shown = "(document.querySelector('#shop')?.innerText ?? '').replace(/\\s+/g, ' ')"
         try:
-            await self.page.wait_for(f"{shown}.includes({json.dumps(text)})")
+            await self.page.wait_for(f"{_SHOWN}.includes({json.dumps(text)})")
         except BrowserError as error:
-            raise BrowserError(f"{error}; shown: {await self.page.evaluate(shown)}") from error
+            raise BrowserError(f"{error}; shown: {await self.page.evaluate(_SHOWN)}") from error
 
     async def press(self, text: str, kind: str = "a, button, summary, label") -> None:
         """Click the first visible control whose text begins so."""
         control = _CONTROL % (json.dumps(kind), json.dumps(text))
-        await self.page.wait_for(
-            f"(control => control && !control.disabled && control.ariaDisabled !== 'true')({control})"
-        )
+        try:
+            await self.page.wait_for(
+                f"(control => control && !control.disabled && control.ariaDisabled !== 'true')({control})"
+            )
+        except BrowserError as error:
+            raise BrowserError(f"{error}; shown: {await self.page.evaluate(_SHOWN)}") from error
         await self.page.evaluate(f"({control}).setAttribute('data-pressed', '')")
         try:
             await self.page.click("[data-pressed]")

@@ -36,15 +36,20 @@ export function useRead<Data, Variables>(document: Document<Data, Variables>, va
   const [state, setState] = useState<Omit<Read<Data>, "reload">>({ isLoading: true });
   const key = variables && JSON.stringify([variables, isSignedIn.value]);
   const latest = useRef<string | null>(null);
+  const running = useRef<{ key: string; reading: Promise<unknown> } | null>(null);
   const load = useCallback(async () => {
     latest.current = key;
     if (key === null) return;
     setState((state) => ({ ...state, isLoading: true }));
-    const next: Omit<Read<Data>, "reload"> = await request(document, variables as Variables).then(
-      (data) => ({ data, isLoading: false }),
-      (refusal: Refusal) => ({ refusal, isLoading: false }),
+    // A read that is on its way may be from before a change, and the client would share its answer.
+    const before = running.current?.key === key ? running.current.reading : undefined;
+    const reading = Promise.resolve(before).then(() => request(document, variables as Variables)).then(
+      (data) => ({ data }),
+      (refusal: Refusal) => ({ refusal }),
     );
-    if (latest.current === key) setState(next);
+    running.current = { key, reading };
+    const answer = await reading;
+    if (latest.current === key) setState({ ...answer, isLoading: running.current.reading !== reading });
   }, [key]);
   useEffect(() => {
     void load();
