@@ -69,18 +69,20 @@ def _search(scope: Scope, query: str | None, filter: Any, sort: Any) -> Search:
     return Search(
         words=search_words(query),
         visible=search_read.visible_entries(scope, *_named(values, "below_category")),
-        restrictions=tuple(_restrictions(values)),
+        restrictions=tuple(_restrictions(scope, values)),
         choices=tuple(_choices(scope, values)),
         sort=name.lstrip("-"),
         descending=name.startswith("-"),
     )
 
 
-def _restrictions(values: Mapping[str, Any]) -> list[Condition]:
+def _restrictions(scope: Scope, values: Mapping[str, Any]) -> list[Condition]:
     restrictions = [_restriction(name, values[name]) for name in _RESTRICTIONS if name in values]
     below = _named(values, "below_category")
     if not values.get("include_descendants", True) and any(below):
         restrictions.append(search_read.placed_in(*below))
+    if "collection_id" in values or "collection_slug" in values:
+        restrictions.append(search_read.collected_in(scope, *_named(values, "collection")))
     return restrictions
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from domain.catalog.collections import COLLECTIONS
 from domain.catalog.listing import OPEN, UNLISTED_CATEGORY, listed_or, of_row
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from domain.catalog.tags import normalize_tag
@@ -104,6 +105,14 @@ def placed_in(ids: list[Any], slugs: list[str]) -> Condition:
     categories = _ids_of("categories", ids, slugs)
     placed = Condition(f"l.category_id = ANY(ARRAY({categories.sql}))", categories.params)
     return has_any_id("t.product_id", "product_categories l", "l.product_id", placed)
+
+
+def collected_in(scope: Scope, ids: list[Any], slugs: list[str]) -> Condition:
+    """Return the condition of the products of any of the collections that the caller sees."""
+    chosen, shown = _ids_of("collections", ids, slugs), _of("c", COLLECTIONS, scope)
+    matches = Condition(f"c.id = ANY(ARRAY({chosen.sql})) AND {shown.sql}", (*chosen.params, *shown.params))
+    source = "collection_products l JOIN collections c ON c.tenant_id = l.tenant_id AND c.id = l.collection_id"
+    return has_any_id("t.product_id", source, "l.product_id", matches)
 
 
 def vendor_choice(ids: list[Any], slugs: list[str]) -> Choice:

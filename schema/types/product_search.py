@@ -171,6 +171,10 @@ class ProductSearchFilter:
     include_descendants: bool | None = optional_field(
         "Whether products that are only below the categories match too; true by default."
     )
+    collection_id: list[ID] | None = optional_field("In any of these collections; no choice of a facet.")
+    collection_slug: list[str] | None = optional_field(
+        "As `collection_id`, by slug; with both, in any collection of either."
+    )
     vendor_id: list[ID] | None = optional_field("Sold by any of these vendors.")
     vendor_slug: list[str] | None = optional_field("As `vendor_id`, by slug; with both, by any vendor of either.")
     price_from: BigInt | None = optional_field("At least this price for the caller, after promotions, in cents.")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel.scope import active_scope
 from tests.harness.http import Response
 from tests.harness.records import UNKNOWN_ID, Record
 from tests.harness.sample_store import SampleStore
@@ -25,6 +27,8 @@ BY_TAG = "query($tag: [String!]) { products(filter: {tag: $tag}, sort: NAME_ASC)
 SEARCH = (
     "query($tag: [String!]) { product_search(filter: {tag: $tag}, sort: NAME_ASC) { total edges { node { name } } } }"
 )
+SEARCH_COLLECTION = """query($filter: ProductSearchFilter!) { product_search(filter: $filter, sort: PRICE_ASC) {
+    total_count edges { node { name pricing { price_cents } } } facets { availability { count } } } }"""
 TAG = "mutation($id: ID!, $tags: [String!]) { product_update(id: $id, input: {tags: $tags}) { tags updated_at } }"
 
 
@@ -134,6 +138,33 @@ async def test_shoppers_see_what_is_shown_and_nothing_of_another_state(sample: S
     await ask(sample, "mutation($id: ID!) { collection_delete(id: $id) { id } }", id=collection["id"])
     assert (await ask(sample, one, id=collection["id"]))["collection"] is None
     await created(sample, [], slug="presentes-de-natal")
+
+
+async def test_a_search_in_a_collection_sorts_by_the_price_paid(sample: SampleStore) -> None:
+    bowl, cup, _ = await add_products(sample, "Tigela", "Xícara", "Jarra")
+    with active_scope(sample.scope):
+        discounted = {"conditions": {"products": [cup.number]}, "bonuses": {"product_discount": "10%"}}
+        await PROMOTION_RECORDS.create(sample.scope, {"zone": "catalog", "name": "Oferta", **discounted})
+    shown = await created(sample, [bowl, cup])
+    hidden = await created(sample, [bowl], name="Escondida", status="D")
+    both, one, none = ["Xícara", "Tigela"], ["Tigela"], list[str]()
+    cases: list[tuple[dict[str, Any], list[str], list[str]]] = [
+        ({"collection_id": [shown["id"]]}, both, both),
+        ({"collection_slug": [shown["slug"]]}, both, both),
+        ({"collection_slug": [shown["slug"]], "price_from": 1_000}, one, one),
+        ({"collection_id": [hidden["id"]]}, one, none),
+        ({"collection_slug": [hidden["slug"]], "collection_id": [shown["id"]]}, both, both),
+        ({"collection_id": [UNKNOWN_ID, "x"]}, none, none),
+        ({"collection_slug": [""]}, none, none),
+        ({"collection_id": []}, none, none),
+    ]
+    for filter, *expected in cases:
+        for auth, names in zip(("bearer", "visitor"), expected, strict=True):
+            search = (await ask(sample, SEARCH_COLLECTION, auth, filter=filter))["product_search"]
+            assert [edge["node"]["name"] for edge in search["edges"]] == names, (filter, auth)
+            assert search["total_count"] == len(names), (filter, auth)
+    too_many = await refused(sample, SEARCH_COLLECTION, filter={"collection_slug": ["x"] * 101})
+    assert too_many["code"] == "VALIDATION_FAILED"
 
 
 async def test_only_administrators_of_the_catalogue_and_apps_write_collections(sample: SampleStore) -> None:

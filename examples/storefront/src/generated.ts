@@ -263,6 +263,10 @@ export type ProductSearchFilter = {
   below_category_slug?: Array<string> | null | undefined;
   /** Whether products that are only below the categories match too; true by default. */
   include_descendants?: boolean | null | undefined;
+  /** In any of these collections; no choice of a facet. */
+  collection_id?: Array<string | number> | null | undefined;
+  /** As `collection_id`, by slug; with both, in any collection of either. */
+  collection_slug?: Array<string> | null | undefined;
   /** Sold by any of these vendors. */
   vendor_id?: Array<string | number> | null | undefined;
   /** As `vendor_id`, by slug; with both, by any vendor of either. */
