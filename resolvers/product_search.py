@@ -26,7 +26,8 @@ from schema.types.product_search import (
 )
 
 _ACCESS = PRODUCTS.visible.access  # type: ignore[attr-defined]
-_COUNTED = (("total",), ("total_count",), ("facets",), ("facets", "tags"))
+_FACETS = (("facets",), ("facets", "tags"))
+_TOTALS = (("total",), ("total_count",))  # of connections; pages are always counted
 _CONNECTION, _PAGE = SearchField(_ACCESS, is_page=False), SearchField(_ACCESS, is_page=True)
 
 
@@ -77,7 +78,8 @@ class ProductSearchQueries:
 async def _resolve(info: Any, field: SearchField, path: Sequence[str], **arguments: Any) -> Any:
     """Search, and read the selected records, which are at `path` below the field."""
     scope = info.context.scope
-    selected = [path[-1] for path in _COUNTED if is_requested(info, *path)]
+    counted = _FACETS if field.is_page else (*_TOTALS, *_FACETS)
+    selected = [path[-1] for path in counted if is_requested(info, *path)]
     search = field.request(scope, arguments, selected)
     result = await find_products(scope, search, arguments["query"])
     records = None
