@@ -14,6 +14,7 @@ from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
+    from kernel.scope import Store
     from server.operations.store_copy import Side
 
 
@@ -34,7 +35,13 @@ def add(tenant_commands: Any) -> None:
         "--to", metavar="URL", default=os.environ.get(_TO), help=f"the other database, as its owner; by default {_TO}"
     )
     move.add_argument("--to-storage", metavar="URL", help="the other storage of files, as VITRINE_STORAGE_URL")
-    move.add_argument("--undo", action="store_true", help="move the store back, with what was written there")
+    other = move.add_mutually_exclusive_group()
+    other.add_argument("--undo", action="store_true", help="move the store back, with what was written there")
+    other.add_argument(
+        "--abandon",
+        action="store_true",
+        help="let the store serve here again, because the other database is lost for ever, with what was written there",
+    )
     add_json_option(move, _move)
 
 
@@ -45,9 +52,12 @@ async def _move(args: argparse.Namespace) -> None:
     if not args.to:
         raise CommandError(f"the other database is missing: set {_TO}, or use --to")
     async with open_context(read_settings()) as context:
-        await _check_key(args, context)
         entry = await store_admin.find_store(args.id)
         public_id = entry.store.public_id
+        if args.abandon:
+            await _abandon(args, context, entry.store)
+            return
+        await _check_key(args, context)
         async with _sides(args, context) as (here, there):
             source, target = (there, here) if args.undo else (here, there)
             await lock_move(source, target, public_id)
@@ -73,6 +83,23 @@ async def _move(args: argparse.Namespace) -> None:
     if result.late:
         tables = ", ".join(f"{name} {count}" for name, count in result.late.items())
         print_line(f"written after the last copy, and not moved: {tables}")
+
+
+async def _abandon(args: argparse.Namespace, context: CommandContext, store: Store) -> None:
+    from domain.storage import open_storage
+    from server.operations.move_abandonment import abandon_move, as_json, describe
+    from server.operations.store_copy import Side
+    from server.operations.store_transfer import connect_owner
+
+    url = context.location.owner_url
+    async with connect_owner(url) as connection:
+        here = Side(connection, url, open_storage(context.settings.storage_address))
+        done = await abandon_move(here, store, args.to)
+    if args.json:
+        print_json(as_json(store, done))
+        return
+    for line in describe(store.name, done):
+        print_line(line)
 
 
 async def _check_key(args: argparse.Namespace, context: CommandContext) -> None:

@@ -27,7 +27,7 @@ SERVES = "coalesce(t.move->>'state', '') NOT IN ('copying', 'left')"
 """Whether the store `t` is served here: what a move copies, or has left behind, is not."""
 _SERVED = f"""
 SELECT t.public_id::text AS id, t.move->>'ticket' AS ticket,
-    CASE WHEN t.move->>'state' = 'arrived' THEN t.move->>'at' ELSE '' END AS arrived_at,
+    CASE WHEN t.move->>'state' IN ('arrived', 'abandoned') THEN t.move->>'at' ELSE '' END AS arrived_at,
     ARRAY(SELECT h.host FROM store_hosts h WHERE h.store_id = t.id) AS hosts
 FROM tenants t WHERE {SERVES}
 """
@@ -47,7 +47,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ServedStore:
-    """A store with its hosts as a cell has it; `arrived_at` is empty unless it came by the move with the ticket."""
+    """A store with its hosts as a cell has it; `arrived_at` is empty unless the move with the ticket brought it, or was abandoned."""
 
     cell: str
     id: str

@@ -128,11 +128,13 @@ async def set_status(
     state = entry.move_state
     if state == "leaving":
         raise RuleViolation(
-            "this store is being moved to another database: repeat vitrine tenant move to continue", reason="moving"
+            "this store is being moved to another database: repeat vitrine tenant move to continue, with --abandon when that is lost",
+            reason="moving",
         )
     if state in ("copying", "left"):
         raise RuleViolation(
-            "this is the copy of a store that is in another database: move it back with vitrine tenant move --undo",
+            "this is the copy of a store that is in another database: move it back with vitrine tenant move --undo,"
+            " with --abandon when that is lost",
             reason="moved",
         )
     if (status == stores.MAINTENANCE or read_only) and store.status == stores.SUSPENDED:

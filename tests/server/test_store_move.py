@@ -540,15 +540,6 @@ async def test_an_undo_that_read_the_store_before_it_was_deleted_leaves_one_that
     assert await rows_of(databases.here if locks else databases.there, public_id) == rows
 
 
-async def test_the_copy_serves_again_when_the_other_database_is_lost(sample: SampleStore, databases: Databases):
-    await move(databases, sample)
-    async with connect_owner(databases.here) as owner:
-        await owner.execute("UPDATE tenants SET move = NULL WHERE public_id = $1", sample.store.public_id)
-    await set_status(str(sample.store.public_id), "A")
-    assert await state(databases.here, sample.store.public_id) == ("A", False, "")
-    assert (await sample.get("/api/products")).status == 200
-
-
 APP = """
 insert into apps (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in)
 values ($2::uuid, $2::uuid::text, $3, 'live', '{https://a.example}', '{read_orders}', $4, $4, case when $5 then $1::bigint end)
