@@ -51,7 +51,9 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
     "sandbox_charges": "SELECT (tenant_id, created_at)",
     "carts": "SELECT (tenant_id, id, status, expires_at, is_untold, told_at, updated_at, abandoned_at)",
     "stock_changes": "SELECT",
-    "warehouses": "SELECT (tenant_id, id, is_switching)",
+    "warehouses": "SELECT (tenant_id, id, status, deleted_at, is_switching)",
+    # Of workers of the version before 0089, which find switched warehouses by them.
+    "warehouse_stock": "SELECT (tenant_id, warehouse_id, is_active)",
     "catalogue_versions": "SELECT",
     "sessions": "SELECT (tenant_id, id, expires_at, ended_at), DELETE",
     "refresh_tokens": "SELECT (tenant_id, id, expires_at, used_at), DELETE",

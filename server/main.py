@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from kernel import logging, metrics
+from kernel.garbage_collection import collect_rarely
 from kernel.settings import Settings
 from models import migrate
 from server import address_file, process
@@ -138,6 +139,7 @@ async def _run_child_processes(
             background(parent_settings, location),
             metrics_server(settings, collect),
         ):
+            collect_rarely()
             await processes.run(stop, ready)
 
 

@@ -242,6 +242,8 @@ def _wrong_secret() -> ValidationFailed:
 
 async def reset_secret(client_id: str) -> str:
     """Replace an app's secret as the operator; the previous one is revoked at once. Raise `NotFound`."""
+    if has_forbidden_characters(client_id):
+        raise NotFound("app")
     secret = _new_secret()
     async with database.cross_store_connection() as platform:
         updated = await platform.execute(

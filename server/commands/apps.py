@@ -136,10 +136,18 @@ async def _show_app(args: argparse.Namespace) -> None:
 
 
 async def _reset_secret(args: argparse.Namespace) -> None:
-    from domain.apps.registration import reset_secret
+    from domain.apps.registration import find_app, registering_store, reset_secret
+    from models import audit
+    from models.connection import database
+    from server.operations.store_admin import find_store, system_scope
 
     async with open_context(read_settings()):
         secret = await reset_secret(args.client_id)
+        app, store_id = await find_app(args.client_id), await registering_store(args.client_id)
+        if app is not None and store_id is not None:
+            scope = system_scope((await find_store(str(store_id))).store)
+            async with database.transaction(scope):
+                await audit.record(scope, "app.secret_reset", "app", app.id)
     print_created(args, {"client_id": args.client_id, "client_secret": secret}, "The secret is shown only once.")
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernel.garbage_collection import collect_rarely
 from server.commands.errors import CommandError, describe_error
 from server.commands.output import add_json_option, print_json, print_line, print_table
 
@@ -70,6 +71,7 @@ async def _map(args: argparse.Namespace) -> None:
     cell_map = CellMap(_read_cells(args), args.to, args.socket)
     if args.follow:
         logging.configure(development=not settings.is_production)
+        collect_rarely()
         with suppress(asyncio.CancelledError):  # SIGTERM
             await cell_map.follow()
         return

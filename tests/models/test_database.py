@@ -26,8 +26,21 @@ async def add_event(scope, sequence: int) -> OutboxEvent:
         )
 
 
+# Of version 0.3.0 plus migration 0086; the column `is_switching` came with 0089.
+_SWITCHED_BEFORE_0089 = """
+select * from tenants t where created_at <= now() and exists (select from warehouses w where w.tenant_id = t.id and (exists (
+    select from warehouse_stock s where s.tenant_id = w.tenant_id and s.warehouse_id = w.id
+        and s.is_active = (w.status <> 'A' or w.deleted_at is not null)
+) or w.deleted_at is not null and exists (select from warehouse_stock s where s.tenant_id = w.tenant_id and s.warehouse_id = w.id)))
+"""
+
+
 @pytest.mark.usefixtures("database")
 class TestCrossStoreConnection:
+    async def test_a_worker_of_the_version_before_still_looks_for_switched_warehouses(self):
+        async with cross_store_connection() as connection:
+            assert await connection.fetch(_SWITCHED_BEFORE_0089) == []
+
     async def test_the_worker_claims_events_of_every_store(self, scope, other_scope):
         mine, theirs = await add_event(scope, 1), await add_event(other_scope, 1)
         async with cross_store_connection() as connection:

@@ -137,7 +137,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
                 "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
                 "media_files", "option_files",
                 "order_mails", "ledger_queue", "payments", "payment_refunds", "sandbox_charges", "stock_notices", "store_usage",
-                "warehouses", "catalogue_versions",
+                "warehouses", "warehouse_stock", "catalogue_versions",
             )
         ),
     }  # fmt: skip

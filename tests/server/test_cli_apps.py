@@ -12,8 +12,9 @@ import pytest
 from auth.configuration import configure
 from auth.schemes import authenticate
 from domain.apps.installations import approve_app
-from domain.apps.registration import authenticate_client, find_app
+from domain.apps.registration import authenticate_client, find_app, register_app
 from kernel.scope import Store, active_scope
+from models.connection import database
 from server.example_storefront import KEY_NAME
 from server.operations import store_admin
 from tests.harness.oauth import signing_secret
@@ -67,7 +68,21 @@ async def test_the_operator_lists_and_shows_apps_and_resets_their_secrets(vitrin
         assert await authenticate_client(client_id, created["client_secret"]) is None
         assert await authenticate_client(client_id, changed["client_secret"]) is not None
     assert vitrine("app", "show", "vci_x").error_line == "there is no app vci_x; list them with vitrine app list"
-    assert vitrine("app", "reset-secret", "vci_x").error_line == "app not found"
+    for unknown in ("vci_x", "vci_\udcff", ""):
+        assert vitrine("app", "reset-secret", unknown).error_line == "app not found", unknown
+        assert "there is no app" in vitrine("app", "show", unknown).error_line, unknown
+
+
+async def test_a_store_sees_that_the_operator_has_reset_the_secret_of_its_app(vitrine, store):
+    values = {"name": "Etiquetas", "redirect_uris": [REDIRECT], "scopes": ["read_orders"]}
+    with active_scope(store_admin.system_scope(store)):
+        app = await register_app(store_admin.system_scope(store), values)
+    assert vitrine("app", "reset-secret", app.client_id).code == 0
+    with active_scope(store_admin.system_scope(store)):
+        rows = await database.fetch(
+            "select action, subject_id from audit_entries where action like 'app.%' order by id"
+        )
+    assert [tuple(row) for row in rows] == [("app.registered", str(app.id)), ("app.secret_reset", str(app.id))]
 
 
 async def test_an_app_is_printed_as_text(vitrine, store):
