@@ -153,8 +153,9 @@ def for_each_store(
     """Return a job function that runs `work` in each store that needs it, in the store's own scope, as the system.
 
     `find` selects those stores; `$1` is the current time. It runs as the worker's role, which can read a few tables of all stores
-    (`models/role_privileges.py`). Read-only stores are left out, and those that are `unchanged`. A failing store doesn't prevent the
-    others. A run ends early when `should_continue` returns False, or when the database seems to be unavailable.
+    (`models/role_privileges.py`). Read-only stores are left out, and those that are `unchanged`, until a time that `work` may return. A
+    failing store doesn't prevent the others. A run ends early when `should_continue` returns False, or when the database seems to be
+    unavailable.
     """
 
     async def run(should_continue: ShouldContinue) -> JobResult:
@@ -167,11 +168,10 @@ def for_each_store(
         for done, store_row in enumerate(store_rows):
             if not should_continue():
                 return JobResult(done, tuple(failures), complete=False)
-            error = await _in_store(build_store(store_row), work)
+            finished = None if unchanged is None else partial(unchanged.add, store_row)
+            error = await _in_store(build_store(store_row), work, finished)
             if error is not None:
                 failures.append(f"{type(error).__name__} in store {store_row['public_id']}")
-            elif unchanged is not None:
-                unchanged.add(store_row)
             unavailable = unavailable + 1 if isinstance(error, Unavailable) else 0
             if unavailable == _MAX_UNAVAILABLE:
                 return JobResult(done + 1, tuple(failures))
@@ -180,13 +180,18 @@ def for_each_store(
     return run
 
 
-async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) -> Exception | None:
+async def _in_store(
+    store: Store, work: Callable[[Scope], Awaitable[object]], finished: Callable[[object], None] | None = None
+) -> Exception | None:
+    """Run `work`, and call `finished` with its result unless it failed or the store was left alone."""
     scope = Scope(store=store, actor=SYSTEM, request_id=f"job-{uuid7()}", now=now())
     try:
         if not await _is_unchanged(store):
             return None
         with active_scope(scope):
-            await measured(store.id, database.retry_conflicts(partial(work, scope)))
+            result = await measured(store.id, database.retry_conflicts(partial(work, scope)))
+        if finished is not None:
+            finished(result)
     except Exception as error:
         name = getattr(work, "__name__", repr(work))
         where = str(store.public_id)
@@ -275,7 +280,7 @@ emit_abandoned_carts = _in_batches("emit_abandoned_carts", cart_events.emit_aban
 emit_stock_changes = _in_batches("emit_stock_changes", stock.emit_changes, 1_000)
 switch_warehouse_stock = _in_batches("switch_warehouse_stock", warehouse_stock.switch_stock, 500)
 write_ledgers = _in_batches("write_ledgers", reconciliation.write_queued, 200)
-send_stock_notices = _in_batches("send_stock_notices", stock_notices.send_notices, 500)
+_send_stock_notices = _in_batches("send_stock_notices", stock_notices.send_notices, 500)
 write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 100)
 # Those that were stored but not processed, because the process died or applying them failed.
 apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
@@ -283,6 +288,13 @@ settle_due_payments = _in_batches("settle_due_payments", payments.settle_due, 20
 settle_due_refunds = _in_batches("settle_due_refunds", refunds.settle_due, 20)
 delete_unused_option_files = _in_batches("delete_unused_option_files", option_files.delete_unused_option_files, 100)
 delete_unused_media = _in_batches("delete_unused_media", usage.delete_unused_files, 100)
+
+
+async def send_stock_notices(scope: Scope) -> datetime | None:
+    """Send the notices of a store; return when the next product is released that somebody waits for."""
+    at = await stock_notices.next_release(scope)
+    await _send_stock_notices(scope)
+    return at
 
 
 async def settle_payments(scope: Scope) -> None:

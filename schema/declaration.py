@@ -35,7 +35,7 @@ def declare(
     The default of an input's field becomes the attribute of the class.
     """
     bases = [vars(base)[_DEFINITION] for base in cls.__mro__[1:] if _DEFINITION in vars(base)]
-    fields = {field.python_name: field for definition in bases for field in definition.fields}
+    fields = {field.python_name: field for definition in reversed(bases) for field in definition.fields}
     fields |= {field.python_name: field for field in _own_fields(cls)}
     cls.__strawberry_definition__ = StrawberryObjectDefinition(  # type: ignore[attr-defined]
         name=name or cls.__name__,

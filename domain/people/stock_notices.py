@@ -6,6 +6,7 @@ An address is stored once its owner has confirmed by a mailed token, until the o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from auth import lockout
 from domain.catalog.availability import COMBINATION_IS_AVAILABLE, IS_AVAILABLE
@@ -58,6 +59,11 @@ WITH taken AS (
     ) RETURNING id, email, product_id
 )
 SELECT taken.email, p.name FROM taken JOIN products p ON p.tenant_id = $1 AND p.id = taken.product_id ORDER BY taken.id
+"""
+
+_NEXT_RELEASE = """
+SELECT min(p.available_since) FROM stock_notices n JOIN products p ON p.tenant_id = n.tenant_id AND p.id = n.product_id
+WHERE n.tenant_id = $1 AND p.available_since > now()
 """
 
 
@@ -119,6 +125,12 @@ async def send_notices(scope: Scope, *, limit: int = 500) -> int:
             to = Recipient(None, row["email"], row["email"])
             await outbox.queue_mail(scope, MailType.STOCK_NOTICE, to, details={"product": one_line(row["name"])})
     return len(rows)
+
+
+async def next_release(scope: Scope) -> datetime | None:
+    """Return when the next product is released that somebody waits for: no row changes then."""
+    at: datetime | None = await fetchval(_NEXT_RELEASE, scope.store.id)
+    return at
 
 
 async def _find(scope: Scope, values: InputValues) -> _Subject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 from graphql import (
@@ -20,6 +21,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from auth.access import Access
 from resolvers import root
+from schema.declaration import declare
 from schema.fields import ACCESS, ColumnSource, access_of, entity_of, field_source, strawberry_field
 
 RESTRICTED = {
@@ -52,6 +54,14 @@ def test_no_method_is_generated_for_a_type(name: str, schema: GraphQLSchema) -> 
         definition = type_.extensions.get("strawberry-definition")
         if isinstance(definition, StrawberryObjectDefinition):
             assert not {"__init__", "__eq__", "__repr__"} & vars(definition.origin).keys(), type_.name
+
+
+def test_a_field_is_that_of_the_nearest_base() -> None:
+    top: Any = declare(type("Top", (), {"__module__": __name__, "__annotations__": {"a": int, "b": int}}))
+    middle: Any = declare(type("Middle", (top,), {"__module__": __name__, "__annotations__": {"b": str}}))
+    last: Any = declare(type("Last", (middle,), {"__module__": __name__, "__annotations__": {"c": int}}))
+    fields = last.__strawberry_definition__.fields
+    assert [(field.python_name, field.type) for field in fields] == [("a", int), ("b", str), ("c", int)]
 
 
 @pytest.mark.parametrize("name,schema", _schemas())

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from domain import jobs
+from domain.jobs import JOBS, Job, for_each_store
 from domain.people import stock_notices
+from domain.unchanged_stores import UnchangedStores
 from kernel.scope import active_scope
 from models.tables.catalog import Product
 from models.tables.options import Combination
@@ -50,6 +57,70 @@ async def test_an_address_gets_one_mail_when_the_product_is_back(sample: SampleS
     await sample.execute("update products set on_hand = 1 where id = $1", product.number)
     assert (await send(sample), await send(sample), await count(sample)) == (1, 0, 0)
     assert [kind for kind, _ in await mailed(sample)] == ["stock_notice", "stock_notice_confirm"]
+
+
+@pytest.fixture
+def job(monkeypatch: pytest.MonkeyPatch) -> Job:
+    """Return the job of a worker that has not run yet."""
+    [job] = [job for job in JOBS if job.name == "send_stock_notices"]
+    work = for_each_store(jobs._STORES_WITH_STOCK_NOTICES, jobs.send_stock_notices, UnchangedStores())
+    return replace(job, work=work)
+
+
+WAYS = {
+    "stock": ("on_hand = 0", "update products set on_hand = 1 where id = $1"),
+    "units given back": ("on_hand = 2, reserved = 2", "update products set reserved = 0 where id = $1"),
+    "sold in advance": ("on_hand = 0", "update products set out_of_stock_action = 'B' where id = $1"),
+    "stock not tracked": ("on_hand = 0", "update products set tracking = 'D' where id = $1"),
+    "smaller quantity": ("on_hand = 1, min_quantity = 2", "update products set min_quantity = 1 where id = $1"),
+    "activated": ("on_hand = 1, status = 'D'", "update products set status = 'A' where id = $1"),
+    "restored": ("on_hand = 1, deleted_at = now()", "update products set deleted_at = null where id = $1"),
+    "released": ("on_hand = 1, available_since = now() + interval '1 day'", "update products set available_since = null where id = $1"),
+    "vendor": ("on_hand = 1", "update vendors set status = 'A' where id = (select vendor_id from products where id = $1)"),
+    "warehouse": ("on_hand = 0", "update warehouses w set status = 'A' from warehouse_stock where product_id = $1 and w.id = warehouse_id"),
+    "combination": ("on_hand = 0", "update combinations set on_hand = 1 where product_id = $1"),
+}  # fmt: skip
+BEFORE = {
+    "vendor": ["update vendors set status = 'D' where id = (select vendor_id from products where id = $1)"],
+    "combination": [
+        "insert into combinations (tenant_id, public_id, product_id, hash, on_hand)"
+        " select tenant_id, gen_random_uuid(), id, '1_1', 0 from products where id = $1"
+    ],
+    "warehouse": [
+        "with made as (insert into warehouses (tenant_id, public_id, name, status)"
+        " select tenant_id, gen_random_uuid(), 'CD', 'D' from products where id = $1 returning tenant_id, id)"
+        " insert into warehouse_stock (tenant_id, public_id, warehouse_id, product_id, quantity, is_active)"
+        " select tenant_id, gen_random_uuid(), id, $1, 5, false from made"
+    ],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_worker_notices_each_way_in_which_a_product_is_back(sample: SampleStore, job: Job, way: str) -> None:
+    product = await sold_out(sample)
+    await confirmed(sample, product=product.id)
+    values, change = WAYS[way]
+    vendor = await sample.value("select vendor_id from products where vendor_id is not null limit 1")
+    await sample.execute(f"update products set vendor_id = $2, {values} where id = $1", product.number, vendor)
+    for statement in BEFORE.get(way, ()):
+        await sample.execute(statement, product.number)
+    await job.work(lambda: True)
+    assert await count(sample) == 1, "not yet"
+    await sample.execute(change, product.number)
+    await job.work(lambda: True)
+    assert await count(sample) == 0
+
+
+async def test_a_worker_looks_again_when_a_product_is_released(sample: SampleStore, job: Job) -> None:
+    product = await sold_out(sample)
+    await confirmed(sample, product=product.id)
+    soon = "update products set on_hand = 1, available_since = clock_timestamp() + interval '1 second' where id = $1"
+    await sample.execute(soon, product.number)
+    await job.work(lambda: True)
+    assert await count(sample) == 1
+    await asyncio.sleep(1.1)
+    await job.work(lambda: True)
+    assert await count(sample) == 0
 
 
 async def test_a_notice_may_be_about_one_combination(sample: SampleStore) -> None:

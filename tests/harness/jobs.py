@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from domain import jobs
-from kernel.scope import Scope, Store
+from kernel.scope import Store
 
 
 def limit_jobs_to(monkeypatch: pytest.MonkeyPatch, *stores: Store) -> None:
@@ -15,7 +15,7 @@ def limit_jobs_to(monkeypatch: pytest.MonkeyPatch, *stores: Store) -> None:
     ids = {store.id for store in stores}
     in_store = jobs._in_store
 
-    async def in_these(store: Store, work: Callable[[Scope], Awaitable[object]]) -> Exception | None:
-        return await in_store(store, work) if store.id in ids else None
+    async def in_these(store: Store, *work: Any) -> Exception | None:
+        return await in_store(store, *work) if store.id in ids else None
 
     monkeypatch.setattr(jobs, "_in_store", in_these)

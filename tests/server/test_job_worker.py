@@ -275,6 +275,26 @@ async def test_a_job_leaves_stores_alone_in_which_nothing_has_changed(store, oth
     assert await run() == [second]
 
 
+async def test_a_store_whose_status_changes_before_its_turn_is_not_done(store, other_store, monkeypatch):
+    worked: list[int] = []
+    looks = [True, False]
+
+    async def work(scope: Scope) -> None:
+        worked.append(scope.store.id)
+
+    async def is_unchanged(_: Store) -> bool:
+        return looks.pop() if looks else True
+
+    monkeypatch.setattr(jobs, "_is_unchanged", is_unchanged)
+    statement = f"select t.*, '1' as state from tenants t where id in ({store.id}, {other_store.id}) and created_at <= $1 order by id"
+    job = jobs.for_each_store(statement, work, UnchangedStores())
+    first, second = sorted([store.id, other_store.id])
+    await job(lambda: True)
+    assert worked == [second]
+    await job(lambda: True)
+    assert worked == [second, first]
+
+
 async def test_a_run_ends_early_when_the_worker_stops_or_the_database_is_unavailable(new_store):
     stores = [await new_store() for _ in range(5)]
     done: list[int] = []
