@@ -69,10 +69,12 @@ def statements_of(table: str, role: str, columns: list[str]) -> list[Statement]:
     inserted = {
         column: "gen_random_uuid()" if column == "public_id" else column for column in columns if column != "id"
     }
+    # Always the same row, whatever a migration lets the planner know of the table.
+    order = " ORDER BY id DESC" if "id" in columns else ""
     texts = (
         f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1 LIMIT 20",
         f"UPDATE {table} SET {', '.join(f'{column} = {column}' for column in changed)}",
-        f"INSERT INTO {table} ({', '.join(inserted)}) SELECT {', '.join(inserted.values())} FROM {table} LIMIT 1",
+        f"INSERT INTO {table} ({', '.join(inserted)}) SELECT {', '.join(inserted.values())} FROM {table}{order} LIMIT 1",
     )
     return [Statement(text, role) for text in texts]
 
