@@ -23,7 +23,7 @@ _LOGO = ToMany("t.id", "t.id", through=with_files(LOGOS), where="t.image_url <> 
 
 @object_type("StoreContact", access=INHERITED)
 class StoreContactObject:
-    """How customers reach the store; texts are empty where its settings have none."""
+    """How customers reach the store; null what its settings don't have."""
 
     email: str = output_field("The e-mail address (setting `support_email`).", unset=Unset.NULL)
     phone: str = output_field("The phone number (setting `support_phone`).", unset=Unset.NULL)

@@ -71,6 +71,10 @@ def test_no_other_text_is_empty_for_what_is_not_set() -> None:
     for name, field in _fields(PUBLIC):
         if str(get_nullable_type(field.type)) == "String" and name not in marked:
             assert not re.search(r"[;,] empty ", field.description or ""), f"{name}: {field.description}"
+    shown = {name.partition(".")[0] for name in _marked(Unset.NULL)}
+    for name in shown:
+        description = PUBLIC.type_map[name].description or ""
+        assert "texts are empty" not in description, f"{name}: {description}"
 
 
 PRODUCT = """query($id: ID!) { product(id: $id) { gtin other: ncm ...F vendor { ...V } }
