@@ -111,7 +111,24 @@ def test_the_image_is_built_and_serves(buildah: Buildah):
             check = image["Healthcheck"]["Test"][1:]
             buildah("run", *CHROOT, *settings, container, "--", *check)
         finally:
+            stop_database(buildah, container)
             os.killpg(serving.pid, signal.SIGTERM)
+
+
+def stop_database(buildah: Buildah, container: str) -> None:
+    """Stop the container's PostgreSQL: in a chroot it outlives the container."""
+    command = [
+        *buildah.command,
+        "run",
+        *CHROOT,
+        container,
+        "--",
+        "cat",
+        "/var/lib/vitrine/postgres/data/postmaster.pid",
+    ]
+    read = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if not read.returncode:
+        os.kill(int(read.stdout.split()[0]), signal.SIGINT)
 
 
 def registry_settings() -> list[Path]:
