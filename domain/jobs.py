@@ -291,7 +291,7 @@ delete_unused_media = _in_batches("delete_unused_media", usage.delete_unused_fil
 
 
 async def send_stock_notices(scope: Scope) -> datetime | None:
-    """Send the notices of a store; return when the next product is released that somebody waits for."""
+    """Send the notices of a store; return when the next product with waiting customers is released."""
     at = await stock_notices.next_release(scope)
     await _send_stock_notices(scope)
     return at

@@ -128,7 +128,7 @@ async def send_notices(scope: Scope, *, limit: int = 500) -> int:
 
 
 async def next_release(scope: Scope) -> datetime | None:
-    """Return when the next product is released that somebody waits for: no row changes then."""
+    """Return when the next product with waiting customers is released: no row changes then."""
     at: datetime | None = await fetchval(_NEXT_RELEASE, scope.store.id)
     return at
 
