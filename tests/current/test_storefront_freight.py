@@ -123,7 +123,7 @@ async def test_tracking_events_are_added_once_and_shown_in_their_order(storefron
     sent = {"occurred_at": "2026-11-21T12:00:00Z", "description": "Objeto em trânsito"}
     for time in ("first", "second"):
         reported = (await graphql(storefront, TRACK, id=shipment["id"], events=[sent, posted]))["shipment"]
-        assert reported["tracking_events"] == [posted, {**sent, "code": "", "location": ""}], time
+        assert reported["tracking_events"] == [posted, {**sent, "code": None, "location": None}], time
     shown = "query($id: ID!) { order(id: $id) { shipments { tracking_events { description } } } }"
     [seen] = (await graphql(storefront, shown, id=placed.body["id"]))["order"]["shipments"]
     assert [event["description"] for event in seen["tracking_events"]] == ["Objeto postado", "Objeto em trânsito"]
