@@ -39,6 +39,7 @@ export function nextStep(): () => void {
   const step = document.activeElement?.closest("section");
   return () =>
     void requestAnimationFrame(() => {
-      if (isLost()) step?.nextElementSibling?.querySelector("h2")?.focus();
+      // On a slow machine `restore` was first, and gave it to what the step shows now.
+      if (isLost() || step?.contains(document.activeElement)) step?.nextElementSibling?.querySelector("h2")?.focus();
     });
 }
