@@ -17,7 +17,7 @@ from kernel.fields import InputField, code_in, integer, name_text, text
 from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchrow, fetchval
-from models.references import CATEGORY, VENDOR
+from models.references import CATEGORY, VENDOR, find_public_ids
 from models.tables.catalog import Category
 
 CATEGORY_FIELDS: Mapping[str, InputField] = {
@@ -36,7 +36,6 @@ _LOCK_TREE = "SELECT pg_advisory_xact_lock(hashtextextended('categories:' || $1:
 _LOCK = "SELECT id FROM categories WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 _PATH = "SELECT id_path FROM categories WHERE tenant_id = $1 AND id = $2"
 _SET_PATH = "UPDATE categories SET id_path = $3 WHERE tenant_id = $1 AND id = $2"
-_PUBLIC_ID = "SELECT public_id FROM categories WHERE tenant_id = $1 AND id = $2"
 _MOVE_SUBTREE = """
 UPDATE categories SET id_path = $3::text || substr(id_path, length($2::text) + 1)
 WHERE tenant_id = $1 AND (id_path = $2 OR starts_with(id_path, $2::text || '/'))
@@ -72,8 +71,8 @@ async def _emit(change: Change) -> None:
 
 async def _prepare_deletion(scope: Scope, category_id: int) -> None:
     await _check_empty(scope, category_id)
-    public_id = await fetchval(_PUBLIC_ID, scope.store.id, category_id)
-    await record_events.emit_deleted(scope, event_types.CATEGORY_DELETED, [public_id])
+    public_ids = await find_public_ids(scope, CATEGORY, [category_id])
+    await record_events.emit_deleted(scope, event_types.CATEGORY_DELETED, public_ids.values())
 
 
 async def _check_empty(scope: Scope, category_id: int) -> None:

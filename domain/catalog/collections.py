@@ -13,14 +13,12 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.fields import InputField, check_count, code_in, integer, name_text, text
 from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
-from models.connection.database import fetchval
 from models.reading.queries import Entity
-from models.references import PRODUCT, resolve_all
+from models.references import COLLECTION, PRODUCT, find_public_ids, resolve_all
 from models.rows import replace_rows
 from models.tables.catalog import ProductCollection
 
 MAX_PRODUCTS = 1_000
-_PUBLIC_ID = "SELECT public_id FROM collections WHERE tenant_id = $1 AND id = $2"
 
 COLLECTIONS = Entity(
     table="collections",
@@ -74,8 +72,8 @@ async def _emit(change: Change) -> None:
 
 
 async def _emit_deleted(scope: Scope, collection_id: int) -> None:
-    public_id = await fetchval(_PUBLIC_ID, scope.store.id, collection_id)
-    await record_events.emit_deleted(scope, event_types.COLLECTION_DELETED, [public_id])
+    public_ids = await find_public_ids(scope, COLLECTION, [collection_id])
+    await record_events.emit_deleted(scope, event_types.COLLECTION_DELETED, public_ids.values())
 
 
 COLLECTION_RECORDS = RecordType(

@@ -72,7 +72,6 @@ SELECT id, type FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AN
 """
 _BY_CODE = "SELECT id FROM variation_groups WHERE tenant_id = $1 AND code = $2 AND deleted_at IS NULL"
 _DELETE_MEMBERS = "DELETE FROM variation_group_products WHERE tenant_id = $1 AND group_id = $2"
-_PUBLIC_ID = "SELECT public_id FROM variation_groups WHERE tenant_id = $1 AND id = $2"
 # What a generated variation takes from its product; its stock is its own.
 _COPIED = (
     "name", "description", "short_description", "price_cents", "compare_at_cents", "status", "weight_grams", "length_mm", "width_mm",

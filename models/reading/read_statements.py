@@ -329,11 +329,10 @@ class _Writer:
         """Return the subquery of a connection: the JSON of each record as text, its sort key and its id."""
         assert relation.limit is not None
         alias, rows, json = self._rows(relation, parent)
-        narrowed, key, order = [_replace_alias(self.take(), alias) for _ in range(3)]
-        narrowed = f" AND ({narrowed})" if narrowed else ""
+        key, order = [_replace_alias(self.take(), alias) for _ in range(2)]
         return (
             "(SELECT array_agg(ROW(x.j, x.k, x.id)) FROM"
-            f" (SELECT {self._limited(f'({json})::text')} AS j, {key} AS k, {alias}.id {rows}{narrowed}"
+            f" (SELECT {self._limited(f'({json})::text')} AS j, {key} AS k, {alias}.id {rows}"
             f" ORDER BY {order} LIMIT {statement_limit(relation.limit)}) x)"
         )
 
@@ -360,8 +359,9 @@ class _Writer:
         alias, link = f"t{self._aliases}", relation.link
         visible = _replace_alias(self.take(), alias)
         json = self._json(relation.shape.fields, alias)
-        column = link.column if isinstance(link, ToOne) else link.parent
-        return alias, _rows_sql(relation.shape.entity, alias, visible, link, f"{parent}.{column}"), json
+        conditions = [] if relation.page is None else [_replace_alias(self.take(), alias)]
+        key = f"{parent}.{link.column if isinstance(link, ToOne) else link.parent}"
+        return alias, _rows_sql(relation.shape.entity, alias, visible, link, key, conditions=conditions), json
 
     def _json(self, fields: tuple[ResponseField, ...], alias: str) -> str:
         pairs = [f"{literal(field.key)}, {self._value(field, alias)}" for field in fields]

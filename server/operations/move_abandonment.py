@@ -18,13 +18,12 @@ from models.connection import database
 from server.operations.archives import ArchiveError
 from server.operations.store_admin import system_scope
 from server.operations.store_copy import COPYING, Side
-from server.operations.store_move import LEAVING, LEFT, try_lock
+from server.operations.store_move import LEAVING, LEFT, LOCKED, reject_same_database, try_lock
 from server.operations.store_transfer import connect_owner
 
 ABANDONED = "abandoned"
 """The state of the move of such a store; its ticket stays, so that `vitrine cells map` prefers it to the other one."""
 UNREACHABLE, WITHOUT_STORE, WITH_COPY = "unreachable", "without the store", "with a copy that doesn't serve"
-_DATABASE = "SELECT concat(current_database(), ' ', pg_postmaster_start_time())"
 # What says that there is no such server or database; one that refuses a password, or starts, isn't lost.
 _LOST = (OSError, TimeoutError, asyncpg.InvalidCatalogNameError)
 
@@ -41,7 +40,7 @@ class Abandonment:
 async def abandon_move(here: Side, store: Store, url: str) -> Abandonment:
     """Resume a store that moves to, has moved to, or comes from the database of the URL; raises ArchiveError if it may serve there."""
     if not await try_lock(here.connection, store.public_id):
-        raise ArchiveError("another command moves the store, or what a move left is being deleted: wait for its end")
+        raise ArchiveError(LOCKED)
     await here.read(store.public_id)
     if not here.store_id:
         raise ArchiveError("the store was deleted meanwhile")
@@ -62,8 +61,7 @@ async def _other_database(here: Side, store: Store, url: str) -> str:
     """Return what the other database is; raises ArchiveError when the store may serve there."""
     try:
         async with connect_owner(url) as connection:
-            if await connection.fetchval(_DATABASE) == await here.connection.fetchval(_DATABASE):
-                raise ArchiveError("both URLs lead to the same database")
+            await reject_same_database(here.connection, connection)
             there = Side(connection, url, here.files)
             with suppress(asyncpg.UndefinedTableError):  # an empty one
                 await there.read(store.public_id)

@@ -38,6 +38,7 @@ _NOTICE_SECONDS = 1.0
 _WRITERS_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
+LOCKED = "another command moves the store, or what a move left is being deleted: wait for its end"
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('store move:' || $1::text, 0))"
 _DATABASE = "SELECT concat(current_database(), ' ', pg_postmaster_start_time())"
 _OLDEST = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
@@ -78,13 +79,16 @@ async def lock_move(source: Side, target: Side, public_id: UUID) -> None:
     """Keep other moves of the store, and its deletion here, away while the connections are open, then read both; raises ArchiveError."""
     for side in (source, target):
         if not await try_lock(side.connection, public_id):
-            if await source.connection.fetchval(_DATABASE) == await target.connection.fetchval(_DATABASE):
-                raise ArchiveError("both URLs lead to the same database")
-            raise ArchiveError(
-                "another command moves the store, or what a move left is being deleted: wait for its end"
-            )
+            await reject_same_database(source.connection, target.connection)
+            raise ArchiveError(LOCKED)
     for side in (source, target):
         await side.read(public_id)
+
+
+async def reject_same_database(one: asyncpg.Connection, other: asyncpg.Connection) -> None:
+    """Raise ArchiveError when both are connections to one database."""
+    if await one.fetchval(_DATABASE) == await other.fetchval(_DATABASE):
+        raise ArchiveError("both URLs lead to the same database")
 
 
 async def try_lock(connection: asyncpg.Connection, public_id: UUID) -> bool:

@@ -47,12 +47,14 @@ def operations_of(port: str) -> Mapping[str, str]:
 async def visit(port: str, client: Client, key: str) -> Answers:
     """Execute the operations of a port in their order; what was answered is complete."""
     operations, answers = operations_of(port), Answers()
-    for name, given in json.loads((PORTS / f"{port}.json").read_text("utf-8")):
-        needs_mail = "$mailed_token" in given.values()
+    for name, variables in json.loads((PORTS / f"{port}.json").read_text("utf-8")):
+        needs_mail = "$mailed_token" in variables.values()
         known = {"mailed_token": await mailed_token(client.store, "email_verification")} if needs_mail else {}
         signed_in = bearer(answers.access_token) if answers.access_token else {}
         caller = replace(client, credentials={"X-API-Key": key} | signed_in)
-        response = await caller.post("/graphql", {"query": operations[name], "variables": answers.fill(given, known)})
+        response = await caller.post(
+            "/graphql", {"query": operations[name], "variables": answers.fill(variables, known)}
+        )
         assert response.status == 200, (name, response)
         assert "errors" not in response.body, (name, response.body)
         assert None not in response.body["data"].values(), (name, response.body)

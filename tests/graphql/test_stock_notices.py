@@ -69,7 +69,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> Job:
 
 WAYS = {
     "stock": ("on_hand = 0", "update products set on_hand = 1 where id = $1"),
-    "units given back": ("on_hand = 2, reserved = 2", "update products set reserved = 0 where id = $1"),
+    "units returned to stock": ("on_hand = 2, reserved = 2", "update products set reserved = 0 where id = $1"),
     "sold in advance": ("on_hand = 0", "update products set out_of_stock_action = 'B' where id = $1"),
     "stock not tracked": ("on_hand = 0", "update products set tracking = 'D' where id = $1"),
     "smaller quantity": ("on_hand = 1, min_quantity = 2", "update products set min_quantity = 1 where id = $1"),
