@@ -6,7 +6,7 @@ Adding, listing and sums are the platform's, across stores; measuring is a job i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -41,6 +41,9 @@ LEFT JOIN LATERAL (
     ORDER BY s.hour DESC LIMIT 1
 ) m ON true
 ORDER BY {{}} DESC NULLS LAST, t.id LIMIT $2
+"""
+_HOURS = f"""
+SELECT hour, {", ".join(MEASURES)} FROM store_usage WHERE tenant_id = $1 AND hour >= $2 ORDER BY hour DESC
 """
 STORES_TO_MEASURE = """
     select t.* from tenants t cross join lateral (
@@ -80,11 +83,16 @@ def _is_worth_a_row(usage: Usage) -> bool:
     return bool(usage.requests or usage.webhooks or usage.mails) or seconds >= _LEAST_SECONDS
 
 
-async def sum_usage(since: Any, *, sort: str, top: int) -> list[dict[str, Any]]:
+async def sum_usage(since: datetime, *, sort: str, top: int) -> list[dict[str, Any]]:
     """Return the stores that used most of a measure since a time, with all measures; NULL for what has not been measured yet."""
     assert sort in MEASURES
     async with cross_store_connection() as platform:
         return [dict(row) for row in await platform.fetch(_SUMS.format(sort), since, top)]
+
+
+async def list_hours(scope: Scope, since: datetime) -> list[dict[str, Any]]:
+    """Return what the store used in each hour that began after a time, the last one first; hours without use have no row."""
+    return [dict(row) for row in await fetch(_HOURS, scope.store.id, since)]
 
 
 async def measure_stored(scope: Scope) -> None:

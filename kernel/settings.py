@@ -249,7 +249,7 @@ class Settings:
     store_metrics_port: int = _setting(
         0,
         integer_between(0, 65_535),
-        "The TCP port at which workers show what each store uses, with its name; 0 for none.",
+        "The TCP port at which workers show what each store uses, with its name, to Prometheus and by GraphQL; 0 for none.",
         unset="none",
     )
     otlp_endpoint: str | None = _setting(

@@ -8,7 +8,7 @@ had counted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,12 +47,14 @@ def metrics_server(
 
 
 @asynccontextmanager
-async def page_server(settings: Settings, port: int, page: Page) -> AsyncIterator[int | None]:
-    """Serve a page for Prometheus meanwhile; yield the port. One that is taken is logged: metrics are no reason to stop."""
+async def page_server(
+    settings: Settings, port: int, page: Page, routes: Iterable[web.RouteDef] = ()
+) -> AsyncIterator[int | None]:
+    """Serve a page for Prometheus, and other routes, meanwhile; yield the port. One that is taken is logged: nothing stops for it."""
     if not port:
         yield None
         return
-    runner = web.AppRunner(_application(page), access_log=None)
+    runner = web.AppRunner(_application(page, routes), access_log=None)
     await runner.setup()
     try:
         try:
@@ -68,7 +70,7 @@ async def page_server(settings: Settings, port: int, page: Page) -> AsyncIterato
         await runner.cleanup()
 
 
-def _application(page: Page) -> web.Application:
+def _application(page: Page, routes: Iterable[web.RouteDef]) -> web.Application:
     app = web.Application()
     lock = asyncio.Lock()
 
@@ -78,6 +80,7 @@ def _application(page: Page) -> web.Application:
         return web.Response(body=body, headers={"Content-Type": content_type, "Server": SERVER_NAME})
 
     app.router.add_get(PATH, respond)
+    app.add_routes(routes)
     return app
 
 

@@ -16,6 +16,7 @@ FRAMEWORK_NAMES = [
     "get_enter_leave_for_kind",
     "is_valid_value_node",
     "get_fields",  # Strawberry's SchemaExtension and schema classes
+    "process_errors",
     "_in_transaction",  # Tortoise's database client
     "execute_many",
     "_translate_exceptions",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from kernel.store_usage import MEASURES
 from server.commands.context import open_context, read_settings
@@ -31,10 +33,11 @@ def add(tenant_commands: Any) -> None:
     add_json_option(limit, _limit)
     stats = tenant_commands.add_parser(
         "stats",
-        help="show which stores use most",
+        help="show which stores use most, or each hour of one",
         description="Show what stores used in the last hours, and what they store. Processes store what they count once a minute; rows and"
         " bytes are measured once an hour. Kept for 90 days.",
     )
+    stats.add_argument("--store", metavar="STORE", help="each hour of this store alone: UUID or host")
     stats.add_argument("--top", metavar="N", type=int, default=20, help="how many stores (default 20)")
     stats.add_argument(
         "--hours", metavar="N", type=int, default=24, help="of how many hours (default 24, at most 2160)"
@@ -44,8 +47,10 @@ def add(tenant_commands: Any) -> None:
 
 
 async def _stats(args: argparse.Namespace) -> None:
-    from domain.store_usage import sum_usage
+    from domain.store_usage import list_hours, sum_usage
     from kernel.clock import format_rfc3339, now
+    from kernel.scope import active_scope
+    from server.operations import store_admin
 
     if args.sort not in MEASURES:
         raise CommandError(f"--sort is {args.sort!r}; expected one of {', '.join(MEASURES)}")
@@ -54,32 +59,38 @@ async def _stats(args: argparse.Namespace) -> None:
             raise CommandError(f"{name} is {number}; expected a number from 1 to {most}")
     async with open_context(read_settings()):
         since = now() - timedelta(hours=args.hours)
-        rows = await sum_usage(since, sort=args.sort, top=args.top)
+        if args.store is None:
+            rows = await sum_usage(since, sort=args.sort, top=args.top)
+        else:
+            scope = store_admin.system_scope((await store_admin.find_store(args.store)).store)
+            with active_scope(scope):
+                rows = await list_hours(scope, since)
+    key = "stores" if args.store is None else "hours"
     if args.json:
-        print_json({"since": format_rfc3339(since), "stores": [_as_json(row) for row in rows]})
+        print_json({"since": format_rfc3339(since), key: [_as_json(row) for row in rows]})
         return
-    headers = ("STORE", *(name.upper() for name in MEASURES), "NAME")
-    print_table(headers, [(row["public_id"], *(_cell(row[name]) for name in MEASURES), row["name"]) for row in rows])
+    columns = ("public_id", *MEASURES, "name") if args.store is None else ("hour", *MEASURES)
+    headers = ["STORE" if name == "public_id" else name.upper() for name in columns]
+    print_table(headers, [[_cell(row[name]) for name in columns] for row in rows])
 
 
 def _as_json(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with the name of the store's id that all commands have."""
+    return {"tenant_id" if name == "public_id" else name: _as_member(value) for name, value in row.items()}
+
+
+def _as_member(value: Any) -> Any:
     from kernel.clock import format_rfc3339
 
-    measured_at = row["measured_at"]
-    return {
-        "tenant_id": str(row["public_id"]),
-        "name": row["name"],
-        **{name: _rounded(row[name]) for name in MEASURES},
-        "measured_at": None if measured_at is None else format_rfc3339(measured_at),
-    }
+    if isinstance(value, datetime):
+        return format_rfc3339(value)
+    if isinstance(value, float):
+        return round(value, 3)
+    return int(value) if isinstance(value, Decimal) else str(value) if isinstance(value, UUID) else value
 
 
-def _rounded(number: Any) -> Any:
-    return number if number is None else round(number, 3) if isinstance(number, float) else int(number)
-
-
-def _cell(number: Any) -> object:
-    return "" if number is None else _rounded(number)
+def _cell(value: Any) -> object:
+    return "" if value is None else _as_member(value)
 
 
 async def _limit(args: argparse.Namespace) -> None:

@@ -31,6 +31,11 @@ def find_body_error(body: dict[str, Any]) -> str | None:
     return None
 
 
+def malformed(message: str) -> dict[str, Any]:
+    """Return the error of a malformed request."""
+    return {"message": message, "extensions": {"code": "VALIDATION_FAILED"}}
+
+
 def _is_persisted_query(value: Any) -> bool:
     """Return whether a value has Apollo's form of a persisted query."""
     return (

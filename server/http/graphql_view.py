@@ -38,7 +38,7 @@ from rest_facade.bodies import MULTIPART, read_raw, whole_body
 from rest_facade.responses import BytesResponse, retry_after_of
 from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
-from server.http.graphql_body import find_body_error
+from server.http.graphql_body import find_body_error, malformed
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.graphql_forms import NONE, Names, execute_form, misplaced_file
 from server.http.graphql_schema import add_schema_routes
@@ -459,11 +459,6 @@ def _error_response(request: web.Request, status: int, message: str) -> web.Resp
 
 def _domain_error_response(request: web.Request, error: DomainError) -> web.Response:
     return _respond(request, 200, {"errors": [formatted(error)]}, error.status)
-
-
-def malformed(message: str) -> dict[str, Any]:
-    """Return the error of a malformed request."""
-    return {"message": message, "extensions": {"code": "VALIDATION_FAILED"}}
 
 
 def formatted(error: DomainError) -> dict[str, Any]:

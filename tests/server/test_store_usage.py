@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
+import aiohttp
 import asyncpg
+import orjson
 import pytest
 
+from bench.servers import free_port
+from domain import hosts, stores
 from domain.mails import sending
 from domain.mails.outbox import Recipient, queue_mail
 from domain.mails.texts import MailType
 from domain.store_usage import add_usage, measure_stored, sum_usage
 from kernel.clock import now
 from kernel.scope import active_scope
+from kernel.settings import Settings
 from kernel.store_usage import MEASURES, Measured, Usage, take_usage, usage_of
 from kernel.work_queues import run_in_thread
 from models.connection import database
+from resolvers import platform
 from server import usage
-from server.store_metrics import store_exposition
+from server.store_metrics import store_exposition, store_metrics_server
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.server.command_line import SECRET, Vitrine
 from tests.server.test_metrics import DOCS
+
+Ask: TypeAlias = Callable[..., Awaitable[tuple[int, Any]]]
 
 
 @pytest.fixture(autouse=True)
@@ -206,5 +215,95 @@ async def test_the_command_shows_the_stores_that_use_most(
     assert set(MEASURES) <= set(shown[0])
     top = vitrine("tenant", "stats", "--sort", "mails", "--top", "1").out
     assert (str(sample.store.public_id) in top, str(other_sample.store.public_id) in top) == (True, False)
+    (hour,) = vitrine("tenant", "stats", "--store", str(sample.store.public_id), "--json").json["hours"]
+    assert (hour["requests"], hour["stored_rows"]) == (10**9 + 1, None)
+    assert str(10**9 - 1) in vitrine("tenant", "stats", "--store", str(sample.store.public_id)).out
     for wrong in (("--sort", "size"), ("--top", "0"), ("--hours", "5000")):
         assert vitrine("tenant", "stats", *wrong).error_line.startswith(f"{wrong[0]} is "), wrong
+
+
+@pytest.fixture
+async def ask() -> AsyncIterator[Ask]:
+    """Send a body to `/graphql` of the port; return the status and the answer."""
+    async with (
+        store_metrics_server(Settings(store_metrics_port=free_port())) as port,
+        aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client,
+    ):
+
+        async def send(body: object, content_type: str = "application/json") -> tuple[int, Any]:
+            data = body if isinstance(body, bytes) else orjson.dumps(body)
+            async with client.post("/graphql", data=data, headers={"Content-Type": content_type}) as response:
+                return response.status, await response.json()
+
+        yield send
+
+
+async def test_graphql_returns_what_the_stores_use(sample: SampleStore, other_sample: SampleStore, ask: Ask):
+    for number, each in enumerate((sample, other_sample), 1):
+        usage_of(each.store.id).requests = 10**12 + number
+        usage_of(each.store.id).cpu_seconds = 0.5
+    await usage.store_usage()
+    document = """query ($top: Int!) { stores(top: $top, sort: requests) {
+        store_id name requests cpu_seconds mails stored_rows measured_at
+    } }"""
+    status, answer = await ask({"query": document, "variables": {"top": 2}})
+    assert status == 200, answer
+    first, second = answer["data"]["stores"]
+    assert first == {
+        "store_id": str(other_sample.store.public_id), "name": other_sample.store.name, "requests": 10**12 + 2, "cpu_seconds": 0.5,
+        "mails": 0, "stored_rows": None, "measured_at": None,
+    }  # fmt: skip
+    assert second["store_id"] == str(sample.store.public_id)
+
+
+async def test_graphql_returns_one_store_with_its_limits_and_hours(sample: SampleStore, ask: Ask):
+    usage_of(sample.store.id).requests = 3
+    await usage.store_usage()
+    await measure_stored(sample.scope)
+    scope = replace(sample.scope, store=await stores.set_limits(sample.scope, {"products": 10**6}))
+    assert scope.store.limits == {"products": 10**6}
+    document = """query ($id: ID!) { store(id: $id) {
+        name status read_only hosts limits { name limit used } hours { hour requests stored_rows }
+    } }"""
+    variables = {"id": str(sample.store.public_id)}
+    status, answer = await ask({"query": document, "variables": variables})
+    with database.count_statements() as statements:
+        assert await platform.execute(document, variables, None) == answer
+    assert statements.count == 4, statements.statements
+    store = answer["data"]["store"]
+    assert (status, store["name"], store["status"], store["read_only"]) == (200, sample.store.name, "A", False)
+    assert store["hosts"] == [each["host"] for each in await hosts.find_hosts(sample.scope)]
+    (limit,) = store["limits"]
+    assert limit == {
+        "name": "products",
+        "limit": 10**6,
+        "used": await sample.value("select count(*) from products where deleted_at is null"),
+    }
+    (hour,) = store["hours"]
+    assert hour["requests"] == 3
+    assert hour["stored_rows"] > 0
+
+
+@pytest.mark.parametrize(
+    "body, content_type, status, message",
+    [
+        ({"query": "{ stores { name } }"}, "text/plain", 415, "the content type must be application/json"),
+        (b"{", "application/json", 400, "invalid request body: "),
+        ([], "application/json", 400, "invalid request body: "),
+        ({}, "application/json", 400, "query or documentId is required"),
+        ({"documentId": "a"}, "application/json", 400, "query is required"),
+        ({"query": "{ stores { name } }", "variables": []}, "application/json", 400, "variables must be an object"),
+        ({"query": "{ orders { id } }"}, "application/json", 200, "Cannot query field 'orders'"),
+        ({"query": "{ stores(top: 1001) { name } }"}, "application/json", 200, "top must be from 1 to 1000"),
+        ({"query": "{ stores(hours: 2161) { name } }"}, "application/json", 200, "hours must be from 1 to 2160"),
+        ({"query": "{ stores(sort: size) { name } }"}, "application/json", 200, "Value 'size' does not exist"),
+        ({"query": '{ store(id: "nobody") { name } }'}, "application/json", 200, "tenant not found"),
+        ({"query": "{" + " ".join(f"a{n}: __typename" for n in range(30)) + "}"}, "application/json", 200, "30 aliases"),
+        ({"query": "mutation { store_update { name } }"}, "application/json", 200, "mutation"),
+    ],
+)  # fmt: skip
+async def test_graphql_refuses_bad_requests(body: object, content_type: str, status: int, message: str, ask: Ask):
+    got, answer = await ask(body, content_type)
+    assert got == status, answer
+    assert message in answer["errors"][0]["message"], answer
+    assert answer.get("data") is None
