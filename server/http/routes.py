@@ -102,14 +102,15 @@ def _literals(paths: Iterable[str]) -> dict[tuple[str, str], set[str]]:
 def _pattern(path: str, literals: Mapping[tuple[str, str], set[str]]) -> str:
     """Return aiohttp's pattern of the path, whose parameters don't match what is a fixed segment of another path.
 
-    `/webhooks/rotate-secret` would be the record `rotate-secret` of `/webhooks/{id}` to methods that it doesn't have itself.
+    `/webhooks/rotate-secret` would be the record `rotate-secret` of `/webhooks/{id}` to methods that it doesn't have itself. Of anything
+    else the handler says that it is no id; by default aiohttp's parameters have no braces, which a client's template may have left.
     """
     segments = []
     for before, segment, after in _split(path):
-        reserved = literals.get((before, after)) if segment.startswith("{") and ":" not in segment else None
-        if reserved:
-            names = "|".join(re.escape(name) for name in sorted(reserved))
-            segment = f"{segment[:-1]}:(?!(?:{names})(?:/|$))[^{{}}/]+}}"
+        if segment.startswith("{") and ":" not in segment:
+            names = "|".join(re.escape(name) for name in sorted(literals.get((before, after), ())))
+            not_fixed = f"(?!(?:{names})(?:/|$))" if names else ""
+            segment = f"{segment[:-1]}:{not_fixed}[^/]+}}"
         segments.append(segment)
     return "/".join(segments)
 

@@ -213,6 +213,7 @@ async def test_a_malformed_id_is_not_found(admin: Client, collection: str, noun:
         "null",
         made.id + "0",
         made.id.replace("-", ""),
+        "%7Bid%7D",
         "9" * 300,
         "☃",
     ):

@@ -244,7 +244,9 @@ async def test_reprocessing_clears_the_error(admin, store):
     assert (record["processed"], record["error_message"]) == (True, "")
 
 
-@pytest.mark.parametrize("value", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20"])
+@pytest.mark.parametrize(
+    "value", ["x", "1.5", "1e3", "018f0000-0000-7000-8000-000000000000", "é", "+", "1%20", "%7Bid%7D"]
+)
 async def test_an_id_that_is_not_an_integer_is_rejected(admin, value):
     answer = await admin.post(f"{LIST}/{value}/reprocess")
     assert (answer.status, answer.body["error"]) == (400, "invalid webhook id")
