@@ -15,7 +15,7 @@ from rest_facade.collection_openapi import filter_query
 from rest_facade.collections import LEDGER_ENTRIES, PAYOUTS
 from rest_facade.current.admin import PREFIX
 from rest_facade.field_errors import REQUIRED, FieldCodes
-from rest_facade.list_parameters import MAX_PAGE_SIZE, Query, page_number, page_size
+from rest_facade.list_parameters import MAX_PAGE, MAX_PAGE_SIZE, Query, page_number, page_size
 from rest_facade.openapi import (
     INTEGER,
     PAGE,
@@ -121,7 +121,9 @@ class LedgerHandlers:
         operation = self._operations["AdminSalesReport"]
         scope = authorize(request[SCOPE], operation)
         size = page_size(request.query, default=default, maximum=_MAX_SALES)
-        variables = {"limit": size, "offset": (page_number(request.query) - 1) * size, **_period(request.query)}
+        # An Int of GraphQL: no report has as many rows.
+        offset = min((page_number(request.query) - 1) * size, MAX_PAGE)
+        variables = {"limit": size, "offset": offset, **_period(request.query)}
         try:
             data = await execute(scope, operation, variables)
         except ValidationFailed as error:

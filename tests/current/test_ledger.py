@@ -112,6 +112,9 @@ async def test_the_sales_report_is_also_csv(sold, owner):
         refused = await owner.get(f"{ADMIN}/sales-report", **period)
         assert (refused.status, refused.body["error"][:13]) == (400, "invalid month"), period
     assert (await owner.get(f"{ADMIN}/sales-report", vendor_id=UNKNOWN_ID)).status == 404
+    for page in ("2", "2147483647", "9" * 20):
+        beyond = await owner.get(f"{ADMIN}/sales-report", page=page)
+        assert (beyond.status, beyond.body) == (200, {"sales": []}), page
 
 
 async def test_names_that_a_spreadsheet_would_execute_are_texts(sold, owner):
