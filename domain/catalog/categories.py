@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain import event_types, record_events
+from domain.catalog.product_matching import lock_catalog_exclusively
 from domain.media.images import set_image
 from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
@@ -33,7 +34,6 @@ CATEGORY_FIELDS: Mapping[str, InputField] = {
 _MAX_PATH = 500
 
 _LOCK_TREE = "SELECT pg_advisory_xact_lock(hashtextextended('categories:' || $1::bigint, 0))"
-_LOCK = "SELECT id FROM categories WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 _PATH = "SELECT id_path FROM categories WHERE tenant_id = $1 AND id = $2"
 _SET_PATH = "UPDATE categories SET id_path = $3 WHERE tenant_id = $1 AND id = $2"
 _MOVE_SUBTREE = """
@@ -77,8 +77,8 @@ async def _prepare_deletion(scope: Scope, category_id: int) -> None:
 
 async def _check_empty(scope: Scope, category_id: int) -> None:
     """Refuse to delete a category that has children or products."""
-    # A concurrent insert of a product locks this row through its foreign key; FOR UPDATE waits for it.
-    await execute(_LOCK, scope.store.id, category_id)
+    # A product that is being written has looked the category up already.
+    await lock_catalog_exclusively(scope)
     contents = await fetchrow(_HAS_CONTENTS, scope.store.id, category_id)
     assert contents is not None  # EXISTS always returns a row
     for part in ("children", "products"):

@@ -8,6 +8,7 @@ from typing import Any
 from auth.credential_cache import invalidate_credentials
 from auth.sessions import revoke_all_sessions
 from domain import events
+from domain.catalog.product_matching import lock_catalog_exclusively
 from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.media.images import image_columns, set_image
@@ -141,6 +142,8 @@ async def _find_vendor(scope: Scope, vendor: object) -> int:
 
 
 async def _delete_parts(scope: Scope, vendor_id: int) -> None:
+    # A product that is being written has looked the vendor up already.
+    await lock_catalog_exclusively(scope)
     await fetchrow(_LOCK, scope.store.id, vendor_id)
     unfinished = unfinished_statuses(scope.store.order_statuses)
     if await fetchval(_HAS_OPEN_ORDERS, scope.store.id, vendor_id, unfinished):

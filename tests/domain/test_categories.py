@@ -71,6 +71,17 @@ async def test_concurrent_moves_create_no_cycle(kit):
     assert sum(isinstance(result, ValidationFailed) for result in results) == 1
 
 
+async def test_no_product_is_written_into_a_category_that_is_deleted_meanwhile(kit):
+    for attempt in range(8):
+        category = await make(kit)
+        created, deleted = await asyncio.gather(
+            kit.product(category=category), CATEGORY_RECORDS.delete(kit.scope, category), return_exceptions=True
+        )
+        refused = [result for result in (created, deleted) if isinstance(result, BaseException)]
+        assert len(refused) == 1, (attempt, created, deleted)
+        assert isinstance(refused[0], ValidationFailed | RuleViolation), attempt
+
+
 async def test_a_tree_too_deep_for_its_path_is_rejected(kit):
     async def go_deeper():
         parent = None

@@ -138,6 +138,19 @@ async def test_deleting_a_vendor_during_concurrent_orders_leaves_no_open_order(k
     assert await kit.figures(product) == (100, len(placed))
 
 
+async def test_no_product_of_a_vendor_that_is_deleted_meanwhile_stays(kit):
+    for attempt in range(8):
+        vendor = await kit.vendor()
+        created, deleted = await asyncio.gather(
+            kit.product(vendor=vendor), delete_vendor(kit.scope, vendor), return_exceptions=True
+        )
+        assert deleted is None, attempt
+        if isinstance(created, BaseException):
+            assert isinstance(created, ValidationFailed), attempt
+        else:
+            assert (await kit.record("products", created))["deleted_at"] is not None, attempt
+
+
 async def test_another_stores_vendor_is_not_found(kit, other_kit):
     foreign = await other_kit.vendor()
     for reference in (foreign, await other_kit.public_id("vendors", foreign), unknown()):
