@@ -190,7 +190,7 @@ def _free_products(name: str, value: object, pending: PendingReferences) -> Gift
         products.append({"id": entry.get("product_id"), "amount": amount})
     if not products:
         raise InvalidValue("names no products")
-    return {"gift": "free_products", "products": pending.add(PRODUCT, products, name)}
+    return {"gift": "free_products", "products": pending.add(PRODUCT, products, name, in_objects=True)}
 
 
 def _give_points(_name: str, value: object, _pending: PendingReferences) -> Gift:

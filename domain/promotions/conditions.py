@@ -311,7 +311,8 @@ class ConditionParser:
         if isinstance(parsed, list) and not parsed and not condition.may_be_empty:
             raise InvalidValue(f"hold {label} without a value")
         if condition.reference_type is not None:
-            parsed = self._pending.add(condition.reference_type, parsed, label)
+            of_products = condition.read is _products
+            parsed = self._pending.add(condition.reference_type, parsed, label, in_objects=of_products)
         return self.build_test(name, operator, parsed, value)
 
 

@@ -107,10 +107,10 @@ class PendingReferences:
         self._pending: list[tuple[ReferenceType, list[Any]]] = []
         self.features: list[FeatureCondition] = []
 
-    def add(self, type_: ReferenceType, values: list[Any], name: str) -> list[Any]:
-        """Add references, plain or objects with an `id`; `resolve` replaces them by internal ids in place."""
+    def add(self, type_: ReferenceType, values: list[Any], name: str, *, in_objects: bool = False) -> list[Any]:
+        """Add references, with `in_objects` those in the `id` of each object; `resolve` replaces them by internal ids in place."""
         for index, value in enumerate(values):
-            reference = _reference(value)
+            reference = _reference(value) if in_objects else value
             if isinstance(reference, bool) or parse_reference(reference) is None:
                 raise InvalidValue(f"hold {name} with {repr_value(reference)}; expected an id")
             if self._uuid_only:

@@ -318,6 +318,12 @@ async def test_another_stores_promotions_do_not_apply(kit, other_kit):
         ({"conditions": {"products": []}}, {"conditions": "conditions_invalid"}),
         ({"conditions": {"products": ["abc"]}}, {"conditions": "conditions_invalid"}),
         ({"conditions": {"products": [10**12]}}, {"conditions": "not_found"}),
+        *(
+            ({"conditions": {name: value}}, {"conditions": "conditions_invalid"})
+            for value in ([{"id": 1}], [{"a": 1}], {"1": {"id": 1}})
+            for name in ("categories", "users", "usergroup", "payment", "shipping", "destinations")
+        ),
+        ({"conditions": {"feature": {"feature_id": {"id": 1}, "value": "x"}}}, {"conditions": "conditions_invalid"}),
         ({"conditions": {"coupon_code": {"a": []}}}, {"conditions": "conditions_invalid"}),
         ({"conditions": {"set": "some", "conditions": {}}}, {"conditions": "conditions_invalid"}),
         ({"conditions": {"set": "all", "set_value": "maybe"}}, {"conditions": "conditions_invalid"}),
@@ -335,6 +341,7 @@ async def test_another_stores_promotions_do_not_apply(kit, other_kit):
         ),
         ({"bonuses": {"give_coupon": []}}, {"bonuses": "bonuses_invalid"}),
         ({"bonuses": {"give_coupon": 10**12}}, {"bonuses": "not_found"}),
+        ({"bonuses": {"give_coupon": [{"id": 1}]}}, {"bonuses": "bonuses_invalid"}),
         ({"zone": "catalog", "bonuses": {"give_points": "1"}}, {"bonuses": "bonuses_invalid"}),
         ({"conditions": {"feature": "1"}}, {"conditions": "conditions_invalid"}),
         ({"conditions": {"feature": {"feature_id": 10**12, "value": "x"}}}, {"conditions": "not_found"}),
@@ -350,7 +357,10 @@ async def test_another_stores_promotions_do_not_apply(kit, other_kit):
         ({"bonuses": {"free_products": []}}, {"bonuses": "bonuses_invalid"}),
         ({"bonuses": {"free_products": [{"product_id": 10**12}]}}, {"bonuses": "not_found"}),
         ({"bonuses": {"free_products": [{"product_id": 1, "amount": 0}]}}, {"bonuses": "bonuses_invalid"}),
-        ({"bonuses": {"free_shipping": ["x"]}}, {"bonuses": "bonuses_invalid"}),
+        *(
+            ({"bonuses": {"free_shipping": [value]}}, {"bonuses": "bonuses_invalid"})
+            for value in ("x", {"id": 1}, {"a": 1})
+        ),
         ({"bonuses": [{"discount_bonus": "x"}]}, {"bonuses": "bonuses_invalid"}),
         ({"usage_limit": -1}, {"usage_limit": "usage_limit_invalid"}),
         ({"priority": "x"}, {"priority": "priority_invalid"}),
