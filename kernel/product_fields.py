@@ -28,13 +28,15 @@ from kernel.fields import (
 )
 from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, PayloadField
 from kernel.scope import Scope
-from kernel.text import MAX_SLUG_LENGTH, InvalidValue, repr_value, slugify
+from kernel.text import InvalidValue, repr_value, slugify
 
 _MAX_URL = 2_048
 _MAX_KEYWORDS = 2_048
 # A path is at the store's own address: `//host` and `/\host`, which browsers read alike, are another host without a scheme.
 _IMAGE_URL = re.compile(r"https?://[^\s/?#]|/(?![/\\])")
 _PATH = re.compile(r"[a-z0-9]+([-_./][a-z0-9]+)*")
+# Of the columns; those that are made of names are shorter.
+_MAX_SLUG = 255
 _GTIN = re.compile(r"[0-9]{8}|[0-9]{12,14}")
 _NCM = re.compile(r"[0-9]{8}")
 _EXPECTED_URL = "expected an http or https address"
@@ -71,7 +73,7 @@ def has_gtin_check_digit(digits: str) -> bool:
 def slug_text(value: object) -> object:
     """Read a slug; empty if nothing of the text can be part of a URL. What is a path already, such as `moda/pants_28.html`, stays."""
     slug = str(text()(value))
-    return slug if len(slug) <= MAX_SLUG_LENGTH and _PATH.fullmatch(slug) else slugify(slug)
+    return slug if len(slug) <= _MAX_SLUG and _PATH.fullmatch(slug) else slugify(slug)
 
 
 def image_url(value: object) -> object:

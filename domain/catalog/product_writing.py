@@ -12,13 +12,14 @@ from domain.catalog.stock import lock_stock
 from domain.store_limits import check_limit
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from kernel.text import slugify
+from kernel.text import MAX_SLUG_LENGTH, slugify
 from models.connection.database import execute, execute_later, fetch
 from models.rows import insert_rows, json_text, update_rows
 from models.tables.catalog import Product
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"
+_MAX_STEM = MAX_SLUG_LENGTH - len("-12345678")
 
 _DEFAULTS = Product.column_defaults()
 _COLUMNS = ", ".join(_DEFAULTS)
@@ -225,7 +226,7 @@ async def choose_slugs(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
         taken |= await _taken_slugs(scope, candidates, own)
     for draft, base in zip(changed, wanted, strict=True):
         available = (candidate for candidate in _candidates(base) if candidate not in taken)
-        draft.columns["slug"] = next(available, f"{base}-{uuid7().hex[-8:]}")
+        draft.columns["slug"] = next(available, f"{_stem(base)}-{uuid7().hex[-8:]}")
         taken.add(draft.columns["slug"])
 
 
@@ -234,7 +235,12 @@ async def _taken_slugs(scope: Scope, slugs: Iterable[str], own: Sequence[int]) -
 
 
 def _candidates(base: str) -> list[str]:
-    return [base, *(f"{base}-{number}" for number in _SUFFIXES)]
+    return [base, *(f"{_stem(base)}-{number}" for number in _SUFFIXES)]
+
+
+def _stem(base: str) -> str:
+    """Return what a suffix follows: with it a slug is no longer than one that is made of a name."""
+    return base[:_MAX_STEM].rstrip("-_./")
 
 
 # --- Categories and images ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from aiohttp import web
 from kernel.errors import NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from kernel.text import MAX_SLUG_LENGTH
 from resolvers.execute import FacadeOperation, authorize, execute_field
 from rest_facade import collections
 from rest_facade.current.storefront_search import search_definition, search_variables
@@ -98,11 +97,8 @@ class CatalogHandlers:
         """Return the record with the id or slug in the path; raise `NotFound` for none."""
         scope, operation = self._authorize(request, name)
         reference = request.match_info["id"]
-        record = None
-        if len(reference) <= MAX_SLUG_LENGTH:
-            record = await execute_field(
-                scope, operation, {"slug" if parse_uuid(reference) is None else "id": reference}
-            )
+        named_by = "slug" if parse_uuid(reference) is None else "id"
+        record = await execute_field(scope, operation, {named_by: reference})
         if record is None:
             raise NotFound(name.lower())
         return record

@@ -8,7 +8,7 @@ from kernel.ids import checksummed_token
 from models.tables.catalog import Category
 from resolvers.engine import compile as query_compiler
 from tests.harness.product_records import PRODUCT_RECORD
-from tests.harness.records import UNKNOWN_ID
+from tests.harness.records import UNKNOWN_ID, add_product
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import BASE, StorefrontClient, open_storefront
 
@@ -119,6 +119,12 @@ async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient
     assert set(by_id.body) == PRODUCT_RECORD | {"pricing"}
     # A compiled read takes one statement, the executor one per level.
     assert by_id.statements == (1 if query_compiler._enabled else 3)
+
+
+@pytest.mark.parametrize("length", [121, 255])
+async def test_a_product_is_found_by_a_long_slug(storefront: StorefrontClient, length: int) -> None:
+    product = await add_product(storefront.sample.store, slug="x" * length)
+    assert (await storefront.get(f"products/{'x' * length}")).body["id"] == product.id
 
 
 @pytest.mark.parametrize("id_or_slug", [UNKNOWN_ID, "nada", "1", "%F0%9F%98%80", "a" * 3000])

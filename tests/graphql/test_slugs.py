@@ -89,6 +89,18 @@ async def test_a_renamed_record_keeps_its_slug_until_another_is_set(entity: str,
 
 
 @pytest.mark.parametrize("entity", MADE)
+async def test_long_slugs_are_kept_when_they_are_sent_back(entity: str, sample: SampleStore) -> None:
+    made = [await _create(sample, entity, name="x" * 200) for _ in range(13)]
+    chosen = [await _create(sample, entity, slug="y" * 255) for _ in range(2)]
+    assert len(chosen[0]["slug"]) == 255
+    assert len(chosen[1]["slug"]) < 255
+    for record in (*made[:2], made[-1], *chosen):
+        update = f'{entity}_update(id: "{record["id"]}", input: $input)'
+        assert (await _write(sample, update, entity, {"slug": record["slug"]}))["slug"] == record["slug"]
+    assert max(len(record["slug"]) for record in made) == 120
+
+
+@pytest.mark.parametrize("entity", MADE)
 async def test_concurrent_records_of_one_name_get_different_slugs(entity: str, sample: SampleStore) -> None:
     created = await asyncio.gather(*(_create(sample, entity) for _ in range(6)))
     assert len({record["slug"] for record in created}) == 6
