@@ -107,6 +107,11 @@ SHOWN = 5
 
 CITATION = re.compile(r"docs/reference/(?P<page>[a-z-]+)\.md(?:#(?P<anchor>[a-z0-9-]+))?")
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)")
+# A path of modules, and what may follow: in a text by itself or in backticks, or what an error asks to call.
+QUALIFIED = re.compile(r"(?:`|\bcall )(?P<name>(?:" + "|".join([*LAYERS, "tests"]) + r")(?:\.[a-z_]\w*)*\.\w+)(?=[`(])")
+NAMES_OF_FILES = {"server.lock", "schema.graphql"}
+# Names what its examples add.
+RECIPES = "docs/recipes.md"
 UNREACHABLE = re.compile(
     r"decisions(?:-legacy|-cscart|-storefront)?(?:\.md)?,? (?:section|\d)|current-api|legacy-api|\bthe contract\b"
 )
@@ -267,6 +272,17 @@ def test_documents_name_files_and_names_that_exist(document: str):
     assert paths or names
     assert {path for path in paths if not is_path(path)} == set()
     assert {each for name in names for each in name.split(".")} - words_of_the_code() == set()
+    qualified = {each for each in names if "." in each and modules_named(each.split(".")[0])}
+    assert {each for each in qualified if not is_in_a_module(*each.split(".")[:2])} == set()
+
+
+def is_in_a_module(module: str, name: str) -> bool:
+    return any(name in names_in_module(path) for path in modules_named(module))
+
+
+@functools.cache
+def modules_named(name: str) -> list[Path]:
+    return [path for path in files() if path.name == f"{name}.py"]
 
 
 def is_path(path: str) -> bool:
@@ -274,6 +290,44 @@ def is_path(path: str) -> bool:
     if "/" in path:
         return (ROOT / path).exists() or path in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     return any(each.name == path for each in files())
+
+
+def test_qualified_names_exist():
+    """A comment, message or document that names a part of a module would otherwise keep the name that it had."""
+    stale = {}
+    for name, text in texts():
+        for number, line in enumerate(text.splitlines() if QUALIFIED.search(text) else (), 1):
+            for match in QUALIFIED.finditer(line):
+                if name != RECIPES and match["name"] not in NAMES_OF_FILES and not is_defined(match["name"]):
+                    stale[f"{name}:{number}"] = match["name"]
+    assert stale == {}, "these names are not in the modules that they say"
+
+
+def is_defined(qualified: str) -> bool:
+    """Return whether a path of packages and modules is one, and the name after it is in the module that it leads to."""
+    path, parts = ROOT, qualified.split(".")
+    while parts and (path / parts[0]).is_dir():
+        path /= parts.pop(0)
+    if not parts:
+        return True
+    module = path / f"{parts[0]}.py"
+    if module.is_file():
+        return not parts[1:] or parts[1] in names_in_module(module)
+    return parts[0] in names_in_module(path / "__init__.py")
+
+
+@functools.cache
+def names_in_module(path: Path) -> set[str]:
+    """Return what a module defines or imports at any level."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
 
 
 @functools.cache

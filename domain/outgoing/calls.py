@@ -125,7 +125,7 @@ async def send(
 
 def _configured_caller() -> HttpCaller:
     if _caller is None:
-        raise HttpCallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
+        raise HttpCallerNotConfigured("call domain.outgoing.calls.configure(caller) at start")
     check_no_transaction()
     record_effect()
     return _caller

@@ -101,7 +101,7 @@ async def test_the_page_links_every_document_and_no_external_host(http):
 
 
 class TestResponseCheck:
-    """`tests.openapi_responses` rejects undocumented responses."""
+    """`tests.harness.openapi_responses` rejects undocumented responses."""
 
     def test_an_undocumented_status_is_rejected(self):
         with pytest.raises(openapi_responses.UndocumentedResponse, match="answered 418"):
