@@ -82,13 +82,19 @@ def required_field(description: str) -> Any:
 def optional_copies(object_type: Any, names: str | Iterable[str]) -> Callable[[type[T]], type[T]]:
     """Add optional fields with the types and descriptions of the fields of a type, which its own declarations replace.
 
-    Fields are in the order of the names, a list or one text, and other ones of the input after them.
+    Fields are in the order of the names, a list or one text, and other ones of the input after them. Raise `TypeError` for a name that
+    neither the type nor the input declares.
     """
     names = names.split() if isinstance(names, str) else names
     fields = {field.python_name: field for field in object_type.__strawberry_definition__.fields}
 
     def decorate(cls: type[T]) -> type[T]:
         own = cls.__annotations__
+        if missing := [name for name in names if name not in own and name not in fields]:
+            raise TypeError(
+                f"{cls.__name__} has the fields {', '.join(missing)}, which {object_type.__name__} doesn't declare:"
+                " declare them there, or in the input itself"
+            )
         cls.__annotations__ = dict.fromkeys(names) | own  # in the order of the names
         for name in names:
             if name not in own:

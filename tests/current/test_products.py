@@ -39,6 +39,9 @@ def test_every_field_that_the_families_write_has_values_in_the_tests(name: str, 
     assert (PRODUCT_FIELDS.keys() & PRODUCT_RECORD) - tried == set(), (
         f"add values of these fields to {name} in tests/harness/product_records.py: every family is tested with them"
     )
+    assert tried - (PRODUCT_FIELDS.keys() & PRODUCT_RECORD) == set(), (
+        "add these fields to PRODUCT_FIELDS and PRODUCT_RECORD of kernel/product_fields.py: REST bodies have the fields of both"
+    )
 
 
 async def test_every_field_is_stored_and_returned(admin: Client) -> None:

@@ -23,6 +23,7 @@ from auth.access import Access
 from resolvers import root
 from schema.declaration import declare
 from schema.fields import ACCESS, ColumnSource, access_of, entity_of, field_source, strawberry_field
+from schema.inputs import optional_copies
 
 RESTRICTED = {
     "User": {"phone", "cpf", "cnpj", "privileges", "usergroups"},
@@ -62,6 +63,13 @@ def test_a_field_is_that_of_the_nearest_base() -> None:
     last: Any = declare(type("Last", (middle,), {"__module__": __name__, "__annotations__": {"c": int}}))
     fields = last.__strawberry_definition__.fields
     assert [(field.python_name, field.type) for field in fields] == [("a", int), ("b", str), ("c", int)]
+
+
+def test_an_input_names_the_fields_that_its_type_does_not_declare() -> None:
+    source: Any = declare(type("Source", (), {"__module__": __name__, "__annotations__": {"a": int}}))
+    own = {"__module__": __name__, "__annotations__": {"b": int}}
+    with pytest.raises(TypeError, match="Copy has the fields c, d, which Source doesn't declare"):
+        optional_copies(source, "a b c d")(type("Copy", (), own))
 
 
 @pytest.mark.parametrize("name,schema", _schemas())

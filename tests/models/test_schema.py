@@ -276,19 +276,24 @@ async def test_models_and_tables_have_the_same_columns():
     models = db._connected().context.apps[APP_LABEL].values()
     assert {model.__module__ for model in models} == set(MODEL_MODULES)
     expected = {
-        model._meta.db_table: {
-            field.source_field or name: column_of(field)
-            for name, field in model._meta.fields_map.items()
-            if not isinstance(field, RelationalField)
-        }
+        (model._meta.db_table, field.source_field or name): column_of(field)
         for model in models
+        for name, field in model._meta.fields_map.items()
+        if not isinstance(field, RelationalField)
     }
     actual = {
-        table: {name: column for name, column in columns.items() if (table, name) not in DATABASE_ONLY}
+        (table, name): column
         for table, columns in tables.items()
-        if table not in WITHOUT_MODEL
+        for name, column in columns.items()
+        if table not in WITHOUT_MODEL and (table, name) not in DATABASE_ONLY
     }
-    assert actual == expected, "a column belongs to models/tables and to a migration in models/migrations/sql alike"
+    # A column with its type, whether it is nullable and whether it is generated.
+    different = [
+        f"{table}.{name}: {actual.get((table, name))} of the migrations, {expected.get((table, name))} of the model"
+        for table, name in sorted(actual.keys() | expected.keys())
+        if actual.get((table, name)) != expected.get((table, name))
+    ]
+    assert different == [], "a column belongs to models/tables and to a migration in models/migrations/sql alike"
 
 
 async def test_defaults_of_models_and_of_columns_agree():
