@@ -1,6 +1,6 @@
 """Webhook queries: a GraphQL selection of a webhook endpoint, such as `{ id total_cents customer { name } }`.
 
-The query is executed as the app on the event's subject (order, product, user, cart) at delivery; its result becomes the event's `data`.
+The query is executed as the app on the event's subject (`domain.event_types`) at delivery; its result becomes the event's `data`.
 The limits of client documents apply.
 """
 
