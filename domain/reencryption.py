@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+from uuid import UUID
 
-from asyncpg import Record
+from asyncpg import Connection, Record
 
 from auth import hash_keys, signing_keys, two_factor_codes
 from auth.secrets import (
@@ -87,6 +88,13 @@ class EncryptedColumn:
         return f"""
             select t.{self.key} as key, t.{self.label}::text as label, {self._value()} as stored from {self.table} t
             where t.{self.key} > $1 {of_store} and {self._value()} <> '' order by t.{self.key} limit {BATCH_SIZE}
+        """
+
+    def survey_sql(self) -> str:
+        """Return the statement that reads the values of a store's table, of all rows that are visible, with their stores."""
+        return f"""
+            select t.{self.key} as key, t.{self.label}::text as label, {self._value()} as stored, s.public_id as store
+            from {self.table} t join tenants s on s.id = t.tenant_id where {self._value()} <> ''
         """
 
     def write_sql(self) -> str:
@@ -176,21 +184,35 @@ async def reencrypt_values(*, forget_hash_keys: bool = False) -> Reencryption:
     return Reencryption(before, await _scan(ENCRYPTED_COLUMNS, writes=False))
 
 
-async def survey_values() -> tuple[ColumnReport, ...]:
-    """Count the encrypted values by key, without those that expire within a day; changes nothing."""
-    return await _scan(tuple(column for column in ENCRYPTED_COLUMNS if not column.expires), writes=False)
+async def survey_values(readers: AsyncIterator[Connection]) -> tuple[ColumnReport, ...]:
+    """Count the encrypted values by key, without those that expire within a day; changes nothing.
+
+    Each connection shows the rows of some stores, in a transaction; together they show all.
+    """
+    reports = tuple(ColumnReport(column) for column in ENCRYPTED_COLUMNS if not column.expires)
+    await _scan_platform(reports, writes=False)
+    async for reader in readers:
+        for report in reports:
+            if not report.column.is_platform:
+                async for row in reader.cursor(report.column.survey_sql(), prefetch=BATCH_SIZE):
+                    _count(report, [row], row["store"])
+    return reports
 
 
 async def _scan(columns: tuple[EncryptedColumn, ...], *, writes: bool) -> tuple[ColumnReport, ...]:
     reports = tuple(ColumnReport(column) for column in columns)
-    for report in reports:
-        if report.column.is_platform:
-            await _scan_rows(report, None, writes=writes)
+    await _scan_platform(reports, writes=writes)
     async for store in _stores():
         for report in reports:
             if not report.column.is_platform:
                 await _scan_rows(report, store, writes=writes)
     return reports
+
+
+async def _scan_platform(reports: tuple[ColumnReport, ...], *, writes: bool) -> None:
+    for report in reports:
+        if report.column.is_platform:
+            await _scan_rows(report, None, writes=writes)
 
 
 async def _stores() -> AsyncIterator[Store]:
@@ -227,7 +249,7 @@ async def _scan_batch(
     """Process the rows after a key; return the last one's key, None if there are no more."""
     of_store = () if store is None else (store.id,)
     rows = await connection.fetch(report.column.read_sql(), last, *of_store)
-    outdated = _count(report, rows, store)
+    outdated = _count(report, rows, None if store is None else store.public_id)
     if writes and outdated:
         await _replace(connection, report.column, outdated, of_store)
     return rows[-1]["key"] if len(rows) == BATCH_SIZE else None
@@ -243,7 +265,7 @@ async def _connection(store: Store | None) -> AsyncIterator[RowAccess]:
         yield database
 
 
-def _count(report: ColumnReport, rows: list[Record], store: Store | None) -> list[tuple[Any, Any, bytes | str]]:
+def _count(report: ColumnReport, rows: list[Record], store: UUID | None) -> list[tuple[Any, Any, bytes | str]]:
     """Add the rows to the report; return key, stored value and new value of those under another key."""
     outdated = []
     for row in rows:
@@ -252,7 +274,7 @@ def _count(report: ColumnReport, rows: list[Record], store: Store | None) -> lis
             encrypted = report.column.decode(row["stored"])
             new = None if encrypted is None else reencrypt(report.column.purpose, encrypted)
         except DecryptionError:
-            of_store = "" if store is None else f" of the store {store.public_id}"
+            of_store = "" if store is None else f" of the store {store}"
             report.unreadable.append(f"{report.column.name} {row['label']}{of_store}")
             continue
         if new is not None:

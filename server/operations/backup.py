@@ -23,10 +23,10 @@ from auth.secrets import key_id
 from kernel.clock import now
 from kernel.settings import Settings
 from models import migrate
-from models.connection.roles import BACKUP_ROLE, SET_ROLE_PRIVILEGE
 from models.quoting import literal, quoted
 from models.role_privileges import MANAGED_POLICIES
 from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest, digest_sql, read_tables
+from server.operations.all_stores import reading_role
 from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 from server.operations.postgres_programs import CHUNK_BYTES, Programs, find_programs, running
@@ -40,12 +40,6 @@ _APPLICATION = "vitrine backup"
 # Emitted by pg_restore of PostgreSQL 17 and newer, unknown to older servers.
 _TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
 _TRANSACTION_TIMEOUT_VERSION = 17
-_READER = f"""
-    select rolsuper or rolbypassrls as sees_all, exists (
-        select from pg_catalog.pg_roles b where b.rolname = $1 and pg_has_role(b.oid, {SET_ROLE_PRIVILEGE})
-    ) as may_switch
-    from pg_catalog.pg_roles where rolname = current_user
-"""
 _APPLIED = "select name from tortoise_migrations where app = $1 order by name"
 # Row-level security of every table, and the number of objects that a dump could lack.
 _STRUCTURE = """
@@ -111,7 +105,7 @@ async def back_up(
     started_at = now()
     async with connect_unlimited(url, _APPLICATION) as connection:
         programs = find_programs(connection.get_server_version().major)
-        role = await _reading_role(connection)
+        role = await reading_role(connection)
         with new_archive(path) as archive:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 if role is not None:
@@ -127,20 +121,6 @@ async def back_up(
             manifest = write_manifest(archive, KIND, **contents, key_ids=key_ids, media=counts)
         await connection.execute(_RECORD, BACKUP_RUN, started_at, now())
     return _backup(manifest, media, has_secret_keys=with_secret_keys)
-
-
-async def _reading_role(connection: asyncpg.Connection) -> str | None:
-    """Return the role that reads all stores; None where the login itself does."""
-    login = await connection.fetchrow(_READER, BACKUP_ROLE)
-    assert login is not None  # of the current role
-    if login["sees_all"]:
-        return None
-    if not login["may_switch"]:
-        raise ArchiveError(
-            f"the login of DATABASE_URL may not act as {BACKUP_ROLE}, so it sees no store's rows: run vitrine migrate as a role that"
-            " may create roles, or set DATABASE_URL for this command to a login with BYPASSRLS"
-        )
-    return BACKUP_ROLE
 
 
 async def _write_dump(

@@ -16,7 +16,6 @@ import asyncpg
 import auth
 from auth import signing_keys
 from auth.secrets import DecryptionError, decrypt
-from auth.store_resolution import build_store
 from domain.jobs import DELETE_MOVED_STORES, JOBS
 from domain.payments.sandbox.gateway import NAME as SANDBOX
 from domain.reencryption import current_key_id, survey_values
@@ -24,19 +23,18 @@ from domain.storage import open_storage
 from domain.stores import GATEWAY_PURPOSE
 from kernel.errors import DomainError, StorageFull, Unavailable
 from kernel.ip_addresses import is_loopback
-from kernel.scope import active_scope
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import migrate
 from models.connection import database
 from models.connection.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
 from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
 from server.embedded_postgres import EmbeddedPostgresError
+from server.operations.all_stores import readers
 from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
 from server.operations.media_checks import check_media, check_renderer
 from server.operations.operation_checks import check_operation
 from server.operations.privilege_checks import check_privileges
 from server.operations.storage_checks import MIN_FREE_BYTES
-from server.operations.store_admin import system_scope
 from server.secret_key import with_secret_key
 from server.start_checks import UNPROTECTED, check_login
 
@@ -205,10 +203,10 @@ async def _check_database(
                 yield await _check_pooler(location, settings.pooler_url)
             if has_passed:
                 async with connection_pools(direct, location):
-                    async for result in _check_contents():
+                    async for result in _check_contents(location):
                         yield result
                     if settings.is_production:
-                        yield await _check_sandbox(settings)
+                        yield await _check_sandbox(settings, location)
                     if has_storage:
                         yield await check_media(settings, deletes_orphans=deletes_orphans)
     except Unavailable as error:
@@ -317,7 +315,7 @@ async def _check_isolation(connection: asyncpg.Connection) -> CheckResult:
 # --- Contents of the database ----------------------------------------------------------------------------------------------
 
 
-async def _check_contents() -> AsyncIterator[CheckResult]:
+async def _check_contents(location: DatabaseLocation) -> AsyncIterator[CheckResult]:
     """Check what the serving role and the worker see."""
     role = await database.fetchval("select current_user::text")
     if role == APP_ROLE:
@@ -331,7 +329,7 @@ async def _check_contents() -> AsyncIterator[CheckResult]:
     yield await _check_stores()
     for result in await _check_gateways():
         yield result
-    yield await _check_encrypted_values()
+    yield await _check_encrypted_values(location)
     yield await _check_jobs()
     yield await _check_events()
 
@@ -373,20 +371,19 @@ async def _check_gateways() -> list[CheckResult]:
 
 
 _NAMES_SANDBOX = """
-    select exists (select from payment_methods m
-        where m.tenant_id = $1 and m.processor = $2 and m.kind <> '' and m.status = 'A' and m.deleted_at is null)
+    select t.name from tenants t where exists (select from payment_methods m
+        where m.tenant_id = t.id and m.processor = $1 and m.kind <> '' and m.status = 'A' and m.deleted_at is null)
+    order by t.id
 """
 
 
-async def _check_sandbox(settings: Settings) -> CheckResult:
+async def _check_sandbox(settings: Settings, location: DatabaseLocation) -> CheckResult:
     """Name the stores whose methods pay nothing: any administrator may make one, so that a start can't depend on it."""
-    async with database.cross_store_connection() as platform:
-        every = [build_store(row) for row in await platform.fetch("select * from tenants order by id")]
-    stores = []
-    for store in every:
-        with active_scope(system_scope(store)):
-            if await database.fetchval(_NAMES_SANDBOX, store.id, SANDBOX):
-                stores.append(store.name)
+    stores = [
+        row["name"]
+        async for reader in readers(location.owner_url)
+        for row in await reader.fetch(_NAMES_SANDBOX, SANDBOX)
+    ]
     if not stores:
         return ok("sandbox", "no payment method names it")
     if settings.has_sandbox:
@@ -394,10 +391,10 @@ async def _check_sandbox(settings: Settings) -> CheckResult:
     return warn("sandbox", f"payment methods name it, and take no payments in production, in {join_names(stores)}")
 
 
-async def _check_encrypted_values() -> CheckResult:
+async def _check_encrypted_values(location: DatabaseLocation) -> CheckResult:
     if await database.fetchval("select to_regclass('hash_keys')") is None:
         return ok("secrets", "not checked before the migration 0016_hash_keys")
-    reports = await survey_values()
+    reports = await survey_values(readers(location.owner_url))
     unreadable = [place for report in reports for place in report.unreadable]
     outdated = sum(report.outdated for report in reports)
     if unreadable:

@@ -26,6 +26,7 @@ from kernel.errors import RuleViolation
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from server.app import create_app
+from server.database import DatabaseLocation
 from server.operations import checks
 from server.operations.check_results import Severity
 from tests.harness.domain_store import DomainStore
@@ -197,13 +198,14 @@ async def test_in_production_nobody_else_sees_the_page(kit, user_type):
     assert (page.status, pressed.status) == (403, 403)
 
 
-async def test_the_doctor_names_stores_whose_methods_pay_nothing(kit):
+async def test_the_doctor_names_stores_whose_methods_pay_nothing(kit, database_url):
     await add_sandbox_methods(kit.scope)
-    allowed, refused = await checks._check_sandbox(ALLOWED), await checks._check_sandbox(PRODUCTION)
+    here = DatabaseLocation(database_url, database_url, is_embedded=False)
+    allowed, refused = await checks._check_sandbox(ALLOWED, here), await checks._check_sandbox(PRODUCTION, here)
     assert (allowed.level, refused.level) == (Severity.WARN, Severity.WARN)
     assert "take no payments" in refused.text
     await kit.rows("UPDATE payment_methods SET status = 'D' WHERE tenant_id = $1")
-    assert (await checks._check_sandbox(PRODUCTION)).text != refused.text, "one store less"
+    assert (await checks._check_sandbox(PRODUCTION, here)).text != refused.text, "one store less"
 
 
 async def test_a_store_without_the_sandbox_offers_none_of_its_methods(kit):
