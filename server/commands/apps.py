@@ -180,10 +180,10 @@ async def _create_key(args: argparse.Namespace) -> None:
         "server_side": args.server_side,
     }
     async with open_context(read_settings()):
-        store = (await store_admin.find_store(args.tenant)).store
-        created = await create_storefront_key(store_admin.system_scope(store), values)
+        scope = await store_admin.find_scope(args.tenant)
+        created = await create_storefront_key(scope, values)
     result = {
-        "tenant_id": str(store.public_id),
+        "tenant_id": str(scope.store.public_id),
         "storefront_key_id": str(created.id),
         "storefront_key": created.key,
         "scopes": scopes,

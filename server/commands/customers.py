@@ -49,7 +49,7 @@ async def _export(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         records = _records(scope, args)
         first = await anext(records, None)
         if first is None:
@@ -111,7 +111,7 @@ async def _erase(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         with active_scope(scope):
             user_id = await find_user(scope, args.user, args.email)
             if user_id is None:

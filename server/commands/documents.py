@@ -56,7 +56,7 @@ async def _push(args: argparse.Namespace) -> None:
         raise CommandError(f"{args.file}: {error}") from error
     _check_documents(args.file, texts)
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         with active_scope(scope):
             if args.app:
                 scope, key = await _scope_of_app(scope, args.app), None

@@ -73,7 +73,7 @@ async def _list(args: argparse.Namespace) -> None:
 async def _scope_of(reference: str) -> Scope:
     from server.operations import store_admin
 
-    return store_admin.system_scope((await store_admin.find_store(reference)).store)
+    return await store_admin.find_scope(reference)
 
 
 async def _print(args: argparse.Namespace, scope: Scope) -> None:

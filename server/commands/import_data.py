@@ -223,7 +223,7 @@ async def _turn(args: argparse.Namespace, context: CommandContext) -> AsyncItera
     from server.exclusive import exclusive
     from server.operations import store_admin
 
-    store = (await store_admin.find_store(args.tenant)).store
+    store = (await store_admin.find_scope(args.tenant)).store
     async with exclusive(context.location.serving_url, f"import into {store.public_id}", waits=args.wait):
         yield store
 

@@ -138,7 +138,7 @@ async def _execute(tenant: str, document: str, variables: Mapping[str, Any]) -> 
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(tenant)).store)
+        scope = await store_admin.find_scope(tenant)
         return await _run(scope, document, variables)
 
 

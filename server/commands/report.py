@@ -74,7 +74,7 @@ async def _print(args: argparse.Namespace, columns: Sequence[str], read: Any) ->
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         with active_scope(scope):
             rows = await read(scope)
     if args.json:

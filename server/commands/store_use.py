@@ -101,7 +101,7 @@ async def _limit(args: argparse.Namespace) -> None:
 
     changes = dict(_parse(text) for text in args.set)
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.id)).store)
+        scope = await store_admin.find_scope(args.id)
         if changes:
             scope = replace(scope, store=await stores.set_limits(scope, changes))
         with active_scope(scope):

@@ -209,6 +209,7 @@ async def _export(args: argparse.Namespace) -> None:
             async with connect_owner(url) as connection:
                 await wait_for_transactions(connection)
         entry = await store_admin.find_store(args.id)
+        store_admin.reject_moved(entry)
         moved = await export_store(url, entry.store, entry.hosts, args.path, _key_path(args))
     _print_moved("exported", moved, args)
 

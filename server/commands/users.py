@@ -85,7 +85,7 @@ async def _create(args: argparse.Namespace) -> None:
         "vendor_id": args.vendor,
     }
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         async with database.transaction(scope):
             user = await accounts.create_user(scope, values)
             privileges = _parse_privileges(args.privileges or "")
@@ -109,7 +109,7 @@ async def _api_key(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         user = await _find_user(scope, args.email)
         created = await create_api_key(scope, user.public_id, args.name)
     result = {
@@ -128,7 +128,7 @@ async def _api_keys(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         user = await _find_user(scope, args.email)
         with active_scope(scope):
             if args.revoke is not None:
@@ -157,7 +157,7 @@ async def _reset_password(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         link = await issue_password_link(scope, await _find_user(scope, args.email))
     print_created(
         args,
@@ -171,7 +171,7 @@ async def _reset_two_factor(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         user = await _find_user(scope, args.email)
         await reset(scope, user.id, args.reason)
     print_created(args, {"email": args.email.strip().lower(), "two_factor": "removed"})
@@ -184,7 +184,7 @@ async def _privileges(args: argparse.Namespace) -> None:
     from server.operations import store_admin
 
     async with open_context(read_settings()):
-        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        scope = await store_admin.find_scope(args.tenant)
         with active_scope(scope):
             user = await _find_user(scope, args.email)
             if args.set is not None:

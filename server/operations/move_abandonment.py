@@ -18,7 +18,7 @@ from models.connection import database
 from server.operations.archives import ArchiveError
 from server.operations.store_admin import system_scope
 from server.operations.store_copy import COPYING, Side
-from server.operations.store_move import LEAVING, LEFT, LOCKED, reject_same_database, try_lock
+from server.operations.store_move import LEAVING, LEFT, lock_store, reject_same_database
 from server.operations.store_transfer import connect_owner
 
 ABANDONED = "abandoned"
@@ -39,13 +39,16 @@ class Abandonment:
 
 async def abandon_move(here: Side, store: Store, url: str) -> Abandonment:
     """Resume a store that moves to, has moved to, or comes from the database of the URL; raises ArchiveError if it may serve there."""
-    if not await try_lock(here.connection, store.public_id):
-        raise ArchiveError(LOCKED)
+    await lock_store(here.connection, store.public_id)
     await here.read(store.public_id)
     if not here.store_id:
         raise ArchiveError("the store was deleted meanwhile")
     if here.state not in (COPYING, LEAVING, LEFT):
         return Abandonment()
+    if here.move.get("deleting"):
+        raise ArchiveError(
+            "rows of what the store left here are deleted already: end that with vitrine tenant delete, and import the store from a backup"
+        )
     other = await _other_database(here, store, url)
     was, before = str(here.state), here.move
     status = None if was == LEAVING else "A"

@@ -10,7 +10,7 @@ from datetime import timedelta
 from domain.jobs import DELETE_MOVED_STORES, Job, JobResult, ShouldContinue
 from kernel import logging
 from server.operations.store_admin import StoreWithHosts, list_left_stores
-from server.operations.store_deletion import delete_store
+from server.operations.store_deletion import delete_locked
 from server.operations.store_move import try_lock
 from server.operations.store_transfer import connect_owner
 
@@ -37,11 +37,11 @@ def deletion_job(owner_url: str, days: int) -> Job:
 
 async def _delete(owner_url: str, entry: StoreWithHosts, age: timedelta) -> None:
     store = entry.store
-    async with connect_owner(owner_url) as connection:
+    async with connect_owner(owner_url, store.id) as connection:
         if not await try_lock(connection, store.public_id):
             return  # it is being moved back
         # Since the list was read it may have been moved back.
         if all(other.store.id != store.id for other in await list_left_stores(age)):
             return
-        receipt = (await delete_store(owner_url, store, entry.hosts)).as_json()
+        receipt = (await delete_locked(connection, store, entry.hosts)).as_json()
     logging.event("what a moved store left is deleted", store=str(store.public_id), receipt=receipt)

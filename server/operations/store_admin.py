@@ -21,8 +21,20 @@ from models import audit
 from models.connection import database
 
 STATUS_NAMES = {stores.ACTIVE: "active", stores.SUSPENDED: "suspended", stores.MAINTENANCE: "in maintenance"}
-MOVE_NAMES = {"leaving": "moving away", "copying": "copy of a move", "left": "moved away"}
-"""What a store is that doesn't serve here because of a move (`server.operations.store_move`), by the state of the move."""
+MOVE_NAMES = {
+    "leaving": "moving away",
+    "copying": "copy of a move",
+    "left": "moved away",
+    "deleting": "partly deleted",
+}
+"""What a store is that doesn't serve here because of a move (`server.operations.store_move`) or deletion, by `move_state`."""
+_COPY = "this is the copy of a store that is in another database: "
+_REJECTED = {
+    "leaving": "this store is being moved to another database: repeat vitrine tenant move to continue, with --abandon when that is lost",
+    "copying": f"{_COPY}move it back with vitrine tenant move --undo, with --abandon when that is lost",
+    "left": f"{_COPY}move it back with vitrine tenant move --undo, with --abandon when that is lost",
+    "deleting": "the rows of this store are being deleted: repeat vitrine tenant delete to end it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +49,9 @@ class StoreWithHosts:
 
     @property
     def move_state(self) -> str | None:
-        """Return how far a move is, None without one."""
-        return None if self.move is None else self.move.get("state")
+        """Return how far a move is, or that its rows are being deleted; None without either."""
+        move = self.move or {}
+        return "deleting" if move.get("deleting") else move.get("state")
 
     @property
     def status_name(self) -> str:
@@ -112,6 +125,20 @@ async def find_store(reference: str) -> StoreWithHosts:
     return _with_hosts(row)
 
 
+async def find_scope(reference: str) -> Scope:
+    """Return the scope of a store that is served here, with the platform as the actor; raises TenantNotFound, RuleViolation for a copy."""
+    entry = await find_store(reference)
+    reject_moved(entry)
+    return system_scope(entry.store)
+
+
+def reject_moved(entry: StoreWithHosts) -> None:
+    """Raise RuleViolation for a store that moves away, for a copy, which isn't what the store is now, and for what a deletion left."""
+    state = entry.move_state or ""
+    if state in _REJECTED:
+        raise RuleViolation(_REJECTED[state], reason="moving" if state == "leaving" else "moved")
+
+
 def _with_hosts(row: Record) -> StoreWithHosts:
     return StoreWithHosts(build_store(row), tuple(row["hosts"]), row["created_at"], database.json_value(row["move"]))
 
@@ -125,18 +152,7 @@ async def set_status(
     """
     entry = await find_store(reference)
     store = entry.store
-    state = entry.move_state
-    if state == "leaving":
-        raise RuleViolation(
-            "this store is being moved to another database: repeat vitrine tenant move to continue, with --abandon when that is lost",
-            reason="moving",
-        )
-    if state in ("copying", "left"):
-        raise RuleViolation(
-            "this is the copy of a store that is in another database: move it back with vitrine tenant move --undo,"
-            " with --abandon when that is lost",
-            reason="moved",
-        )
+    reject_moved(entry)
     if (status == stores.MAINTENANCE or read_only) and store.status == stores.SUSPENDED:
         raise RuleViolation(f"{store.name} is suspended; resume it first", reason="suspended")
     await stores.change_status(store.id, status, message=message, read_only=read_only)

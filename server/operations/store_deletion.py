@@ -23,9 +23,15 @@ from domain.bulk.store_files import delete_store_files
 from kernel.clock import format_rfc3339, now
 from kernel.scope import Store
 from models.table_contents import OF_STORE, Digest, Table, digest, read_tables
+from server.operations.archives import ArchiveError
+from server.operations.store_move import lock_store
 from server.operations.store_transfer import APPS, HOSTS, connect_owner, wait_for_transactions
 
 BATCH_ROWS = 5_000
+# From here on the store isn't whole: it can't be resumed, moved or exported any more.
+_BEGIN = """
+UPDATE tenants SET owner_id = NULL, move = coalesce(move, '{}') || '{"deleting": true}' WHERE id = $1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +70,35 @@ class Receipt:
 async def delete_store(url: str, store: Store, hosts: tuple[str, ...]) -> Receipt:
     """Delete the store at the owner's URL, with its files.
 
-    Raises ArchiveError while a transaction stays open, `Unavailable` when the storage of files doesn't answer: then nothing is deleted yet.
+    Raises ArchiveError while a transaction stays open, a move goes on, or when the store isn't as it was read, `Unavailable` when the
+    storage of files doesn't answer: then nothing is deleted yet.
     """
+    async with connect_owner(url, store.id) as connection:
+        await lock_store(connection, store.public_id)
+        now_is = await stores.find_store(store.id)
+        if (now_is.status, now_is.is_read_only) != (store.status, store.is_read_only):
+            raise ArchiveError("the status of the store has changed meanwhile: repeat this")
+        return await delete_locked(connection, store, hosts)
+
+
+async def delete_locked(connection: asyncpg.Connection, store: Store, hosts: tuple[str, ...]) -> Receipt:
+    """Delete the store by a connection of the owner that is bound to it and keeps moves away."""
     if store.status != stores.SUSPENDED:
         await stores.suspend(store.id)
-    async with connect_owner(url, store.id) as connection:
-        await wait_for_transactions(connection)
-        files = await delete_store_files(store.public_id)
-        tables = [table for table in await read_tables(connection) if table.is_of_store]
-        of_store = f"t.{OF_STORE} = $1"
-        before = {
-            table.name: await digest(connection, table.qualified_name, table.columns, of_store, store.id)
-            for table in tables
-        }
-        await connection.execute("UPDATE tenants SET owner_id = NULL WHERE id = $1", store.id)
-        for table in reversed(tables):
-            while await _delete_batch(connection, table, store.id):
-                pass
-        remaining_apps = await _delete_apps(connection, store.id)
-        await _delete_last_rows(connection, tables, store.id)
+    await wait_for_transactions(connection)
+    files = await delete_store_files(store.public_id)
+    tables = [table for table in await read_tables(connection) if table.is_of_store]
+    of_store = f"t.{OF_STORE} = $1"
+    before = {
+        table.name: await digest(connection, table.qualified_name, table.columns, of_store, store.id)
+        for table in tables
+    }
+    await connection.execute(_BEGIN, store.id)
+    for table in reversed(tables):
+        while await _delete_batch(connection, table, store.id):
+            pass
+    remaining_apps = await _delete_apps(connection, store.id)
+    await _delete_last_rows(connection, tables, store.id)
     # What a worker or a client was still writing; a file that appears later is deleted by the worker.
     files += await delete_store_files(store.public_id)
     before[HOSTS] = Digest(len(hosts), "")

@@ -38,7 +38,7 @@ _NOTICE_SECONDS = 1.0
 _WRITERS_SECONDS = 3.0
 _POLL_SECONDS = 0.05
 
-LOCKED = "another command moves the store, or what a move left is being deleted: wait for its end"
+LOCKED = "another command moves the store, or it is being deleted here: wait for its end"
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('store move:' || $1::text, 0))"
 _DATABASE = "SELECT concat(current_database(), ' ', pg_postmaster_start_time())"
 _OLDEST = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"
@@ -91,6 +91,12 @@ async def reject_same_database(one: asyncpg.Connection, other: asyncpg.Connectio
         raise ArchiveError("both URLs lead to the same database")
 
 
+async def lock_store(connection: asyncpg.Connection, public_id: UUID) -> None:
+    """Keep moves and other deletions of the store away while the connection is open; raises ArchiveError."""
+    if not await try_lock(connection, public_id):
+        raise ArchiveError(LOCKED)
+
+
 async def try_lock(connection: asyncpg.Connection, public_id: UUID) -> bool:
     """Keep moves of the store away while the connection is open; return False when another one does."""
     locked: bool = await connection.fetchval(_LOCK, str(public_id))
@@ -136,6 +142,8 @@ class StoreMove:
         source, target = self._source, self._target
         if not source.store_id or source.state in (COPYING, LEFT):
             raise ArchiveError("the store isn't here, or it is the copy of one that moves or has moved")
+        if source.move.get("deleting"):
+            raise ArchiveError("the rows of the store are being deleted")
         if target.store_id and target.state not in (COPYING, LEFT):
             raise ArchiveError("the store exists there")
         if target.store_id and target.move["ticket"] != source.move.get("ticket"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
@@ -12,14 +13,17 @@ import pytest
 
 from server.operations import cells
 from server.operations.cells import Cell, build_lines
+from server.operations.moved_stores import deletion_job
 from server.operations.store_move import StoreMove
 from server.operations.store_transfer import connect_owner
 from tests.harness.sample_store import SampleStore
 from tests.server.command_line import SECRET, Vitrine
-from tests.server.test_store_move import Databases, Killed, databases, move, state, superuser, written
+from tests.server.test_store_deletion import interrupted_deletion
+from tests.server.test_store_move import LEFT_AT, Databases, Killed, databases, move, state, superuser, written
+from tests.server.test_store_transfer import rows_of
 
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
-__all__ = ["databases"]
+__all__ = ["databases", "interrupted_deletion"]
 
 CLOSED_PORT = "postgresql://vitrine_owner@127.0.0.1:1/vitrine"
 AUDITED = """
@@ -109,6 +113,39 @@ async def test_a_store_that_may_serve_in_a_database_that_answers_is_not_resumed(
     same = command(databases, tmp_path, databases.here)("tenant", "move", sample.host, "--abandon").error_line
     assert same == "both URLs lead to the same database"
     assert await state(databases.here, sample.store.public_id) == before
+
+
+@pytest.mark.usefixtures("interrupted_deletion")
+async def test_a_copy_that_is_partly_deleted_is_not_resumed_and_an_undo_makes_it_whole(
+    sample: SampleStore, databases: Databases, tmp_path: Path
+):
+    public_id = sample.store.public_id
+    await move(databases, sample)
+    rows = await rows_of(databases.there, public_id)
+    await written(databases.here, public_id, LEFT_AT, timedelta(hours=25))
+    assert "Interrupted" in (await deletion_job(databases.here, 1).work(lambda: True)).error
+    refused = command(databases, tmp_path, CLOSED_PORT)("tenant", "move", sample.host, "--abandon").error_line
+    assert "are deleted already" in refused
+    assert await state(databases.here, public_id) == ("S", True, "left")
+    await move(databases, sample, undo=True)
+    assert await state(databases.here, public_id) == ("A", False, "arrived")
+    assert await rows_of(databases.here, public_id) == rows
+
+
+async def test_commands_refuse_a_copy_because_the_store_is_elsewhere(
+    sample: SampleStore, databases: Databases, tmp_path: Path
+):
+    await move(databases, sample)
+    person = ("--tenant", str(sample.store.public_id), "--email", "ana@example.com")
+    for words in (
+        ("customer", "erase", *person),
+        ("user", "create", "--type", "C", *person),
+        ("tenant", "limit", str(sample.store.public_id), "--set", "products=1"),
+        ("tenant", "host", "add", str(sample.store.public_id), "new.example.com"),
+        ("tenant", "export", str(sample.store.public_id), str(tmp_path / "copy.zip")),
+    ):
+        refused = command(databases, tmp_path)(*words).error_line
+        assert "the copy of a store that is in another database" in refused, words
 
 
 async def test_a_store_that_has_moved_on_is_not_resumed(sample: SampleStore, databases: Databases, tmp_path: Path):

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import asyncpg
@@ -21,7 +22,10 @@ from kernel.errors import TenantNotFound
 from kernel.ids import uuid7
 from kernel.scope import active_scope
 from server.operations import store_deletion
+from server.operations.archives import ArchiveError
 from server.operations.store_deletion import delete_store
+from server.operations.store_move import try_lock
+from server.operations.store_transfer import connect_owner
 from tests.harness.files import used_storage
 from tests.server.command_line import Vitrine
 from tests.server.test_store_transfer import rows_of
@@ -44,6 +48,10 @@ _TABLES = """
     )
     from pg_class c where relkind = 'r' and relnamespace = 'public'::regnamespace
 """
+
+
+class Interrupted(Exception):
+    """What a test raises in place of a kill."""
 
 
 async def places_of(owner_url: str, public_id: object, store_id: int, host: str) -> dict[str, int]:
@@ -194,7 +202,9 @@ async def test_the_name_has_to_be_entered(sample, vitrine, database_url):
     assert "backups made before still contain the store" in output
 
 
-async def test_an_interrupted_deletion_is_continued(sample, vitrine, database_url, monkeypatch):
+@pytest.fixture
+def interrupted_deletion(monkeypatch):
+    """Let a deletion end after a hundred rows, and the next one go on."""
     monkeypatch.setattr(store_deletion, "BATCH_ROWS", 1)
     delete_batch, batches = store_deletion._delete_batch, 0
 
@@ -202,13 +212,31 @@ async def test_an_interrupted_deletion_is_continued(sample, vitrine, database_ur
         nonlocal batches
         batches += 1
         if batches == 100:
-            raise KeyboardInterrupt
+            raise Interrupted
         return await delete_batch(*args)
 
     monkeypatch.setattr(store_deletion, "_delete_batch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+
+
+async def test_an_interrupted_deletion_is_continued(sample, vitrine, database_url, interrupted_deletion, tmp_path):
+    with pytest.raises(Interrupted):
         await delete_store(database_url, sample.store, (sample.host,))
-    listed = {store["tenant_id"]: store["status"] for store in vitrine("tenant", "list", "--json").json}
-    assert listed[str(sample.store.public_id)] == "S"
+    listed = {store["tenant_id"]: store for store in vitrine("tenant", "list", "--json").json}[
+        str(sample.store.public_id)
+    ]
+    assert (listed["status"], listed["move"]) == ("S", "deleting")
+    for refused in (("resume",), ("read-only",), ("export", str(tmp_path / "part.zip"))):
+        assert "are being deleted" in vitrine("tenant", refused[0], sample.host, *refused[1:]).error_line, refused
     assert vitrine("tenant", "delete", sample.host, "--yes").code == 0
     assert await places_of(database_url, sample.store.public_id, sample.store.id, sample.host) == {}
+
+
+async def test_a_store_that_is_moved_or_has_changed_since_it_was_read_is_not_deleted(sample, vitrine, database_url):
+    before = await rows_of(database_url, sample.store.public_id)
+    async with connect_owner(database_url) as moving:
+        assert await try_lock(moving, sample.store.public_id)
+        assert "another command moves the store" in vitrine("tenant", "delete", sample.host, "--yes").error_line
+    read_before = replace(sample.store, status="S", is_read_only=True)
+    with pytest.raises(ArchiveError, match="status of the store has changed"):
+        await delete_store(database_url, read_before, (sample.host,))
+    assert await rows_of(database_url, sample.store.public_id) == before
