@@ -22,7 +22,7 @@ from models.quoting import quoted
 from models.table_contents import OF_STORE, STORES, Digest, columns_sql, digest
 from server.operations.app_copies import OF_MOVED_STORE, write_apps
 from server.operations.archives import ArchiveError
-from server.operations.store_transfer import APPS, HOSTS, Part, move_parts
+from server.operations.store_transfer import APPS, HOSTS, Part, move_parts, raise_sequence
 
 COPYING = "copying"
 """The state of the copy (`tenants.move`), which is suspended and read-only: workers leave it alone."""
@@ -230,11 +230,7 @@ class StoreCopy:
             f"INSERT INTO {table} ({OF_STORE}, {columns}) OVERRIDING SYSTEM VALUE SELECT $1::bigint, {columns} FROM {copy}",
             store_id,
         )
-        if part.table.sequence is not None:
-            await target.execute(
-                f"SELECT setval($1::regclass, m.id) FROM (SELECT max(id) AS id FROM {copy}) m"
-                f" WHERE m.id >= (SELECT last_value FROM {part.table.sequence})", part.table.sequence,
-            )  # fmt: skip
+        await raise_sequence(target, part)
         await target.execute(f"DROP TABLE {copy}")
         self.rows += changed
 

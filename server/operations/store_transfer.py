@@ -60,6 +60,7 @@ _KEY_BYTES = 48
 # A changed status reaches every process within a second (domain/stores.py).
 _STATUS_SECONDS = 1.0
 _POLL_SECONDS = 0.1
+_FEW_IDS = 10_000
 # Longer than a request may take by default.
 _TRANSACTION_SECONDS = 40
 _TRANSACTIONS = """
@@ -128,6 +129,24 @@ def _part(table: Table) -> Part:
     changed |= _STORE_STATE if table.name == STORES else set()
     compared = tuple(column for column in columns if column not in changed)
     return Part(table, columns, compared, condition)
+
+
+async def raise_sequence(connection: asyncpg.Connection, part: Part) -> None:
+    """Raise the sequence of a table's ids past those of the loaded rows.
+
+    Other stores draw ids meanwhile: `setval` could set back what they have drawn since `last_value` was read, so it is used where they
+    would have to draw thousands within that moment.
+    """
+    sequence = part.table.sequence
+    if sequence is None:
+        return
+    await connection.execute(
+        f"SELECT CASE WHEN gap > {_FEW_IDS} THEN setval($1::regclass, id)"
+        " ELSE (SELECT count(nextval($1::regclass)) FROM generate_series(1, gap)) END"
+        " FROM (SELECT m.id, m.id - s.last_value + (NOT s.is_called)::int AS gap"
+        f" FROM (SELECT max(id) AS id FROM {part.copy_name}) m, {sequence} s) g WHERE gap > 0",
+        sequence,
+    )
 
 
 async def wait_for_transactions(connection: asyncpg.Connection) -> None:
@@ -396,15 +415,7 @@ class _Import:
             f" SELECT $1::bigint, {columns} FROM {part.copy_name} ORDER BY {', '.join(order)}",
             self._store_id,
         )
-        if part.table.sequence is not None:
-            await self._raise_sequence(part, part.table.sequence)
-
-    async def _raise_sequence(self, part: Part, sequence: str) -> None:
-        await self._connection.execute(
-            f"SELECT setval($1::regclass, m.id) FROM (SELECT max(id) AS id FROM {part.copy_name}) m"
-            f" WHERE m.id >= (SELECT last_value FROM {sequence})",
-            sequence,
-        )
+        await raise_sequence(self._connection, part)
 
     async def _compare(self, part: Part) -> Digest:
         """Compare the inserted rows with the file's; raises ArchiveError."""

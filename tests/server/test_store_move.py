@@ -36,7 +36,7 @@ from server.operations.moved_stores import deletion_job
 from server.operations.store_admin import set_status
 from server.operations.store_copy import Side
 from server.operations.store_move import MoveResult, StoreMove, lock_move, try_lock
-from server.operations.store_transfer import connect_owner
+from server.operations.store_transfer import connect_owner, move_parts, raise_sequence
 from tests.harness.files import used_storage
 from tests.harness.s3_server import S3Server, s3_url
 from tests.harness.sample_store import SampleStore
@@ -133,6 +133,30 @@ async def test_the_first_number_of_an_unused_sequence_is_not_assigned_again(samp
     await move(databases, sample)
     next_id = "select nextval(pg_get_serial_sequence('sessions', 'id')) where $1 > 0"
     assert await written(databases.there, sample.store.public_id, next_id) == 2
+
+
+async def test_no_id_is_drawn_twice_while_a_move_raises_a_sequence(databases: Databases):
+    ids: list[int] = []
+
+    async def draw() -> None:
+        async with connect_owner(databases.there) as other:
+            for _ in range(300):
+                drawn = await other.fetch(
+                    "select nextval(pg_get_serial_sequence('sessions', 'id')) from generate_series(1, 20)"
+                )
+                ids.extend(row["nextval"] for row in drawn)
+
+    async with connect_owner(databases.there) as connection, asyncio.TaskGroup() as tasks:
+        drawing = [tasks.create_task(draw()) for _ in range(2)]
+        [sessions] = [part for part in await move_parts(connection) if part.table.name == "sessions"]
+        await connection.execute(f"create temporary table {sessions.copy_name} as select 1::bigint as id")
+        while not all(task.done() for task in drawing):
+            await connection.execute(f"truncate {sessions.copy_name}")
+            await connection.execute(
+                f"insert into {sessions.copy_name} select last_value + 5 from {sessions.table.sequence}"
+            )
+            await raise_sequence(connection, sessions)
+    assert len(ids) == len(set(ids)) == 12_000
 
 
 async def test_everything_arrives_that_is_written_during_the_move(sample: SampleStore, databases: Databases):
