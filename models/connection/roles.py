@@ -4,7 +4,7 @@
     vitrine_app       serves requests: only the rows of the store in the connection's setting
     vitrine_worker    finds due rows of all stores in the tables listed in `models/role_privileges.py`; manages the platform's own tables
     vitrine_search    owns the search functions: `@@` is not leakproof, so under a row-level security policy the search index is not used
-    vitrine_backup    reads every row, for `vitrine backup`; never used by a server
+    vitrine_backup    reads every row, for `vitrine backup` and `doctor`; never used by a server
 
 None can log in, none has BYPASSRLS. Roles belong to the cluster, not to the database: several databases, as in the tests, create them
 concurrently. Where the login role may not create roles, the owner serves, and policies check a setting instead.
