@@ -11,10 +11,11 @@ import asyncio
 import time
 from contextlib import suppress
 from contextvars import Context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -79,22 +80,21 @@ class SharedCounters:
     """Count in Redis, or in this process while Redis is unavailable."""
 
     def __init__(self, url: str, *, fallback: Counters | None = None) -> None:
-        self._redis = Redis(
-            connection_pool=BlockingConnectionPool.from_url(
-                url,
-                max_connections=MOST_CONNECTIONS,
-                timeout=ANSWER_SECONDS,
-                socket_timeout=ANSWER_SECONDS,
-                socket_connect_timeout=ANSWER_SECONDS,
-                # A retried hit may be counted twice.
-                retry=Retry(NoBackoff(), 0),
-            )
+        self._pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=MOST_CONNECTIONS,
+            timeout=ANSWER_SECONDS,
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
+            # A retried hit may be counted twice.
+            retry=Retry(NoBackoff(), 0),
         )
-        self._hit = self._redis.register_script(_HIT)
+        self._redis = Redis(connection_pool=self._pool)
         self._peek = self._redis.register_script(_PEEK)
         self._begin = self._redis.register_script(_BEGIN)
         self._hits: list[_Hit] = []
         self._sending: asyncio.Task[None] | None = None
+        self._sender: AbstractConnection | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._fallback = fallback or ProcessCounters()
         self._recheck_task: asyncio.Task[None] | None = None
@@ -123,7 +123,7 @@ class SharedCounters:
                 await self._recheck_task
         if self._sending is not None:
             await self._sending
-        await self._redis.aclose()
+        await self._pool.aclose()
 
     async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one request; not allowed when the limit was reached before."""
@@ -184,8 +184,7 @@ class SharedCounters:
             while self._hits:
                 hits = self._hits[:MOST_HITS_AT_ONCE]
                 del self._hits[:MOST_HITS_AT_ONCE]
-                states = await self._hit(keys=[hit.key for hit in hits], args=[hit.milliseconds for hit in hits])
-                for hit, (count, left) in zip(hits, states, strict=True):
+                for hit, (count, left) in zip(hits, await self._count_at_once(hits), strict=True):
                     if not hit.counted.done():
                         hit.counted.set_result((count, left))
         except Exception as error:  # whichever it is, the requests that wait raise it
@@ -197,6 +196,18 @@ class SharedCounters:
             self._hits.clear()
         finally:
             self._sending = None
+
+    async def _count_at_once(self, hits: list[_Hit]) -> Any:
+        """Return what the script returns, by a connection that only this task uses: every request waits for it.
+
+        The client would take a connection of the pool and give it back each time, which takes longer than to send the script's text. After
+        an error the connection opens again.
+        """
+        if self._sender is None:
+            self._sender = await self._pool.get_connection()  # type: ignore[no-untyped-call]
+        keys, lengths = [hit.key for hit in hits], [hit.milliseconds for hit in hits]
+        await self._sender.send_command("EVAL", _HIT, len(hits), *keys, *lengths)
+        return await self._sender.read_response()
 
     def _fall_back(self, error: BaseException) -> None:
         """Count in this process from now on; log it once."""
