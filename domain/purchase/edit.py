@@ -22,7 +22,7 @@ from domain.orders.lifecycle import (
     update_tracking,
 )
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.transitions import EDITABLE, STOCK_STATES
+from domain.orders.transitions import CHARGEBACK, EDITABLE, STOCK_STATES, UNPAID, payment_status
 from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from domain.purchase import repricing
@@ -91,6 +91,7 @@ async def update_order(
         repricing_result = await _reprice(scope, locked, references, changes)
         if repricing_result is not None:
             columns |= repricing_result.columns
+            columns |= _payment_columns(locked, columns["total_cents"])
         changed = await _write(scope, locked, columns, changes, is_repriced=repricing_result is not None)
         if columns.get("total_cents", locked.total_cents) != locked.total_cents:
             await payments.cancel_pending(scope, locked)
@@ -282,6 +283,16 @@ async def _adjust_stock(
     changed = {number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()}
     changes = {number: per_unit.times(units) for number, units in changed.items()}
     await stock.adjust_stock(scope, changes, owner, before, order_id=locked.id)
+
+
+def _payment_columns(locked: LockedOrder, total_cents: int) -> dict[str, Any]:
+    """Return what another total makes of the payments, and that an order which has no more to pay doesn't expire."""
+    if total_cents == locked.total_cents:
+        return {}
+    charged_back = locked.payment_status == CHARGEBACK
+    status = payment_status(total_cents, locked.paid_cents, locked.refunded_cents, charged_back=charged_back)
+    waits = status == UNPAID and total_cents > 0
+    return {"payment_status": status, **({} if waits else {"hold_until": None})}
 
 
 def _with_points(locked: LockedOrder, columns: Mapping[str, Any]) -> LockedOrder:

@@ -11,6 +11,7 @@ import pytest
 from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
 from domain.orders.payments import record_payment
+from domain.purchase.edit import update_order
 
 
 async def checkout(kit, product, **values):
@@ -43,6 +44,13 @@ async def test_an_unpaid_checkout_expires(kit):
 async def test_a_partially_paid_order_does_not_expire(kit, paid):
     order = await checkout(kit, await kit.product())
     await record_payment(kit.scope, order.id, paid)
+    assert await expire_orders(after(kit, 60)) == 0
+    assert await kit.status(order.id) == "O"
+
+
+async def test_an_order_that_costs_nothing_any_more_does_not_expire(kit):
+    order = await checkout(kit, await kit.product())
+    await update_order(kit.as_admin(), order.id, {"discount_cents": 1_000})
     assert await expire_orders(after(kit, 60)) == 0
     assert await kit.status(order.id) == "O"
 

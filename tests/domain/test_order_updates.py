@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from domain.orders.payments import record_payment
 from domain.orders.shipments import create_shipment
 from domain.purchase.draft import parse_lines
 from domain.purchase.edit import update_order
@@ -214,6 +215,14 @@ async def test_only_staff_sets_a_discount(kit):
     assert (await kit.record("orders", order.id))["total_cents"] == 1_000
     await update_order(kit.as_admin(), order.id, {"discount_cents": 500})
     assert (await kit.record("orders", order.id))["total_cents"] == 500
+
+
+async def test_the_payment_status_follows_the_total(kit):
+    order = await kit.order((await kit.product(), 1))
+    await record_payment(kit.scope, order.id, 600)
+    for discount, expected in ((100, "unpaid"), (400, "paid"), (0, "unpaid"), (1_000, "paid")):
+        await update_order(kit.as_admin(), order.id, {"discount_cents": discount})
+        assert (await kit.record("orders", order.id))["payment_status"] == expected, discount
 
 
 async def test_shipped_lines_cannot_change(kit):
