@@ -201,10 +201,12 @@ class SharedCounters:
         """Return what the script returns, by a connection that only this task uses: every request waits for it.
 
         The client would take a connection of the pool and give it back each time, which takes longer than to send the script's text. After
-        an error the connection opens again.
+        an error, or when Redis has closed it meanwhile, the connection opens again.
         """
         if self._sender is None:
             self._sender = await self._pool.get_connection()  # type: ignore[no-untyped-call]
+        elif self._sender.is_connected and await self._sender.can_read():
+            await self._sender.disconnect()
         keys, lengths = [hit.key for hit in hits], [hit.milliseconds for hit in hits]
         await self._sender.send_command("EVAL", _HIT, len(hits), *keys, *lengths)
         return await self._sender.read_response()

@@ -191,6 +191,17 @@ async def test_each_process_counts_alone_while_redis_is_down(
     assert events == [LOST, LOST, BACK, BACK]
 
 
+async def test_a_connection_that_redis_closed_is_opened_again(redis: RedisServer) -> None:
+    async with logged() as events, counting(redis.url) as counters, Redis.from_url(redis.url) as client:
+        for remaining in (2, 1, 0):
+            assert (await counters.hit("k", 3)).remaining == remaining
+            await client.client_kill_filter(_type="normal", skipme=True)
+        redis.kill()
+        await redis.start()
+        assert [(await counters.hit("k", 3)).remaining for _ in range(2)] == [2, 1]
+    assert events == []
+
+
 async def test_a_hanging_redis_delays_requests_only_briefly(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
