@@ -48,11 +48,13 @@ UPDATE payments SET cancel_requested_at = $3, due_at = $3
 WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED') AND cancel_requested_at IS NULL
 """
 
-# A paid order no longer expires, and whatever else could still pay it is cancelled by a worker.
+# A paid order no longer expires, and what could still pay more than the order costs now is cancelled by a worker.
 _UPDATE_TOTALS = """
 WITH superseded AS (
-    UPDATE payments SET cancel_requested_at = $6, due_at = $6
-    WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED') AND cancel_requested_at IS NULL AND $5 = 'paid'
+    UPDATE payments p SET cancel_requested_at = $6, due_at = $6
+    FROM orders o
+    WHERE o.tenant_id = $1 AND o.id = $2 AND o.paid_cents - o.refunded_cents <> $3::bigint - $4::bigint
+        AND p.tenant_id = $1 AND p.order_id = $2 AND p.status IN ('PENDING', 'AUTHORIZED') AND p.cancel_requested_at IS NULL
 )
 UPDATE orders SET paid_cents = $3, refunded_cents = $4, payment_status = $5, updated_at = $6,
     hold_until = CASE WHEN $5 = 'unpaid' THEN hold_until END

@@ -378,6 +378,14 @@ async def test_an_order_paid_otherwise_cancels_the_payment_that_waits(kit, order
     assert [each["status"] for each in await payments_of(kit, order)] == ["CANCELLED", "PAID"]
 
 
+async def test_an_order_paid_in_part_otherwise_cancels_the_payment_that_waits_for_all(kit, order):
+    await create(kit, order)
+    await record_payment(kit.scope, order.id, 400, kind="cash")
+    await run_job(kit)
+    assert [each["status"] for each in await payments_of(kit, order)] == ["CANCELLED", "PAID"]
+    assert (await create(kit, order))["amount_cents"] == 600
+
+
 async def test_a_payment_expires_with_its_code(kit, order):
     payment = await create(kit, order)
     back = timedelta(hours=1)
