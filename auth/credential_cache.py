@@ -36,7 +36,7 @@ class CredentialCache:
     """An LRU cache of `size` verified credentials."""
 
     def __init__(self, size: int = 20_000) -> None:
-        self._entries: BoundedCache[bytes, VerifiedCredential] = BoundedCache(size, on_drop=self._forget_owner)
+        self._entries: BoundedCache[bytes, VerifiedCredential] = BoundedCache(size, on_drop=self._drop_owner)
         self._by_owner: defaultdict[tuple[int, CredentialOwner], set[bytes]] = defaultdict(set)
         self.generation = 0
         """Increases with every invalidation. What was read from the database before may be stale and isn't cached."""
@@ -73,7 +73,7 @@ class CredentialCache:
         self._entries.clear()
         self._by_owner.clear()
 
-    def _forget_owner(self, fingerprint: bytes, entry: VerifiedCredential) -> None:
+    def _drop_owner(self, fingerprint: bytes, entry: VerifiedCredential) -> None:
         key = (entry.store_id, entry.owner)
         self._by_owner[key].discard(fingerprint)
         if not self._by_owner[key]:

@@ -47,7 +47,7 @@ def unless_changed(type_: Any) -> Callable[[Callable[..., Awaitable[Any]]], Call
                 return await update(*args, **kwargs)
             scope = kwargs["info"].context.scope
             async with database.transaction(scope):
-                await _refuse_changed(scope, type_.__entity__, kwargs["id"], expected_updated_at)
+                await _reject_changed(scope, type_.__entity__, kwargs["id"], expected_updated_at)
                 return await update(*args, **kwargs)
 
         declared = signature(update)
@@ -57,7 +57,7 @@ def unless_changed(type_: Any) -> Callable[[Callable[..., Awaitable[Any]]], Call
     return decorate
 
 
-async def _refuse_changed(scope: Scope, entity: Entity, id: Any, expected: datetime) -> None:
+async def _reject_changed(scope: Scope, entity: Entity, id: Any, expected: datetime) -> None:
     """Lock a record that the caller sees and raise Conflict unless it was last updated in the second of a time."""
     reference = parse_id(id, numeric=entity.has_numeric_ids)
     if reference is None:

@@ -40,18 +40,18 @@ async def answer_graphql(request: web.Request) -> web.Response:
     from resolvers import platform  # on the first query: the schema's modules take memory
 
     if request.content_type != "application/json":
-        return _refuse(415, "the content type must be application/json")
+        return _error_response(415, "the content type must be application/json")
     try:
         body = parse_json_object(await request.read())
     except MalformedBody as error:
-        return _refuse(400, f"invalid request body: {error}")
+        return _error_response(400, f"invalid request body: {error}")
     failure = find_body_error(body) or ("" if body.get("query") else "query is required")
     if failure:
-        return _refuse(400, failure)
+        return _error_response(400, failure)
     return json_response(await platform.execute(body["query"], body.get("variables"), body.get("operationName")))
 
 
-def _refuse(status: int, message: str) -> web.Response:
+def _error_response(status: int, message: str) -> web.Response:
     return json_response({"errors": [malformed(message)]}, status=status)
 
 

@@ -44,7 +44,7 @@ PRESCRIBED_NAMES = {
 REPLACED_VERBS = {
     "get": "find, load, read, fetch", "retrieve": "find, fetch", "look": "find", "lookup": "find", "obtain": "find",
     "remember": "keep", "memoize": "keep", "require": "check", "assert": "check", "validate": "parse, check, verify",
-    "finish": "end, complete", "conclude": "complete", "terminate": "stop", "launch": "start",
+    "refuse": "reject", "finish": "end, complete", "conclude": "complete", "terminate": "stop", "launch": "start",
 }  # fmt: skip
 PRESCRIBED_FUNCTIONS = {
     "get": "HTTP's method; asyncpg's queue of connections",

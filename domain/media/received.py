@@ -91,11 +91,11 @@ async def _inspect(scope: Scope, file: ReceivedFile, alt: str | None, field: str
     try:
         content = await inspect_content(file.content, columns["mime_type"])
     except ImageError as error:
-        await _refuse(scope, row, error, field)
+        await _reject(scope, row, error, field)
     return _Inspected(file, columns, content, row)
 
 
-async def _refuse(scope: Scope, row: int | None, error: ImageError, field: str) -> NoReturn:
+async def _reject(scope: Scope, row: int | None, error: ImageError, field: str) -> NoReturn:
     if row is not None:
         async with separate_transaction(scope):
             await fail_upload(scope, row, error.message)

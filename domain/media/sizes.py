@@ -63,8 +63,8 @@ class ImageSizes:
         self._stored.keep(key, time.monotonic() + _STORED_SECONDS)
         return True
 
-    def forget(self, key: str) -> None:
-        """Forget a size that is not in the storage any more."""
+    def drop(self, key: str) -> None:
+        """Drop a size that is not in the storage any more."""
         self._stored.drop(key)
 
     async def ensure(self, content: Content, size: int, file_format: RenderedFormat) -> str:

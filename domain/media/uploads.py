@@ -143,17 +143,17 @@ async def complete_upload(scope: Scope, media: object) -> int:
     if stored is None:
         raise _missing(row)
     if stored.size > row["bytes"]:
-        await _refuse(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
+        await _reject(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
     # At a provider it may be stored again meanwhile, with any size.
     content = await storage().read(key, most=row["bytes"])
     if content is None:
         raise _missing(row)
     if len(content) > row["bytes"]:
-        await _refuse(scope, row, f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
+        await _reject(scope, row, f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
     try:
         facts = await inspect_content(content, row["mime_type"])
     except ImageError as error:
-        await _refuse(scope, row, error.message, "media_invalid")
+        await _reject(scope, row, error.message, "media_invalid")
     target, headers = media_key(scope.store.public_id, facts.sha256), object_headers(facts.mime_type)
     await storage().put(target, content, headers)
     async with transaction(scope):
@@ -199,7 +199,7 @@ async def note_refusal(scope: Scope, media: UUID, reason: str) -> None:
         await execute(_NOTE_REFUSAL, scope.store.id, media, reason[:_MAX_ERROR], scope.now)
 
 
-async def _refuse(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> NoReturn:
+async def _reject(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> NoReturn:
     """Let the upload fail; raise ValidationFailed."""
     await storage().delete([upload_key(scope.store.public_id, row["public_id"])])
     async with transaction(scope):

@@ -60,7 +60,7 @@ class CatalogueVersions:
 
     def __init__(self) -> None:
         self._versions: BoundedCache[int, _CachedVersion] = BoundedCache(MAX_STORES)
-        self.forget = self._versions.drop
+        self.drop = self._versions.drop
         """Ask PostgreSQL for the version of a store at its next read."""
         self.clear = self._versions.clear
         """Ask PostgreSQL for every version at the next read."""
@@ -92,7 +92,7 @@ class CatalogueVersions:
 
 
 _process_versions = CatalogueVersions()
-notices.observe(_process_versions.forget)
+notices.observe(_process_versions.drop)
 
 
 def process_versions() -> CatalogueVersions:
@@ -103,4 +103,4 @@ def process_versions() -> CatalogueVersions:
 async def listen(versions: CatalogueVersions | None = None) -> None:
     """Forget versions (by default this process's) when other processes write; needs the database connected."""
     target = _process_versions if versions is None else versions
-    await database.listen_for_writes(target.forget, on_missed=target.clear)
+    await database.listen_for_writes(target.drop, on_missed=target.clear)

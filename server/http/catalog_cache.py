@@ -67,7 +67,7 @@ class CatalogueCache:
         self._max_bytes = max_bytes
         self._versions = versions or process_versions()
         self._answers: BoundedCache[Key, Answer] = BoundedCache(
-            max_weight=max_bytes, weigh=lambda answer: answer.size, on_drop=self._forget_key
+            max_weight=max_bytes, weigh=lambda answer: answer.size, on_drop=self._drop_key
         )
         self._keys: dict[int, tuple[str, set[Key]]] = {}
         """Of the answers of each store, which are of one version."""
@@ -135,7 +135,7 @@ class CatalogueCache:
         self._answers.keep(answer.key, answer)
         self._keys.setdefault(store, (version, set()))[1].add(answer.key)
 
-    def _forget_key(self, key: Key, _: Answer) -> None:
+    def _drop_key(self, key: Key, _: Answer) -> None:
         keys = self._keys[key[0]][1]
         keys.remove(key)
         if not keys:

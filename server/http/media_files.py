@@ -75,7 +75,7 @@ async def _send(
 ) -> web.StreamResponse:
     path = storage().local_path(key)
     if path is not None:
-        return StoredFileResponse(path, headers | _SAFETY, lambda: request.app[SIZES].forget(key), is_small=is_small)
+        return StoredFileResponse(path, headers | _SAFETY, lambda: request.app[SIZES].drop(key), is_small=is_small)
     # A signature is for one method.
     is_head = request.method == hdrs.METH_HEAD
     url = await storage().link("HEAD" if is_head else "GET", key, _LINK_LIFETIME)

@@ -120,11 +120,11 @@ class Renderer:
             if len(self._shared) >= self._limits.waiting:
                 raise Unavailable("too many images are being rendered; try again")
             task = self._shared[key] = asyncio.create_task(self._run(content, request))
-            task.add_done_callback(lambda done: self._forget(key, done))
+            task.add_done_callback(lambda done: self._drop(key, done))
         # A caller that leaves doesn't take the result from the others.
         return await asyncio.shield(task)
 
-    def _forget(self, key: tuple[Any, ...], task: asyncio.Task[Any]) -> None:
+    def _drop(self, key: tuple[Any, ...], task: asyncio.Task[Any]) -> None:
         del self._shared[key]
         if not task.cancelled():
             task.exception()  # no caller may be left who reads it

@@ -509,7 +509,7 @@ async def test_answers_of_an_earlier_version_take_no_memory(sample: SampleStore,
     for number in range(3):
         assert await respond(cache, scope, number)
     await sample.add_product()
-    versions.forget(scope.store.id)
+    versions.drop(scope.store.id)
     assert await respond(cache, scope, 0)
     assert (len(cache), cache.bytes) == (2, 2 * size)
     assert not await respond(cache, scope, 0)
@@ -522,7 +522,7 @@ async def test_an_answer_that_a_change_overtook_is_not_kept(sample: SampleStore)
 
     async def produce() -> BytesResponse:
         await sample.add_product()
-        versions.forget(scope.store.id)
+        versions.drop(scope.store.id)
         assert await respond(cache, scope, "newer")
         return BytesResponse(b"{}")
 
