@@ -1,4 +1,4 @@
-"""Hash, sign and compare secrets as bytes, so that no malformed header raises."""
+"""Make and compare signatures (HMAC) and hashes of secrets as bytes, so that no malformed header raises."""
 
 from __future__ import annotations
 

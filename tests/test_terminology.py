@@ -236,6 +236,21 @@ def test_the_glossary_lists_the_verbs_of_functions():
     assert {word for verbs in REPLACED_VERBS.values() for word in verbs.split(", ")} <= listed <= used
 
 
+def test_the_modules_of_a_term_mention_it():
+    """A reader who searches for a term of the glossary has to find it there: each word of the term, up to its ending."""
+    terms = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Verbs")[0]
+    missing = []
+    for term, code in re.findall(r"^\| (?!Term |---)([^|]+) \| [^|]+ \| ([^|]+) \|", terms, flags=re.MULTILINE):
+        words = re.findall(r"[a-z]{4,}", re.sub(r"\(.*?\)", "", term.lower()))
+        for path in (ROOT / each for each in re.findall(r"`([a-z_][\w/]*/(?:\w+\.py)?)`", code)):
+            modules = [path] if path.is_file() else sorted(path.glob("*.py"))
+            text = " ".join(module.read_text(encoding="utf-8") for module in modules).lower()
+            missing += [f"{path.name}: {word}" for word in words if word.rstrip("s")[:7] not in text]
+    assert missing == [], (
+        "docs/glossary.md says that these modules are the terms' code, and they don't mention the words"
+    )
+
+
 def test_no_two_public_classes_share_a_name():
     defined = defaultdict(set)
     for name, tree in parsed_modules():

@@ -1,7 +1,7 @@
 """Stock of products and combinations, safe against oversell under concurrent orders (docs/reference/shared.md#stock).
 
-A product has units on hand, of which open orders reserve some; the difference is the available stock (`stock`, a generated column). The
-stock state of an order's lines is:
+A product has units on hand, of which some are reservations of open orders; the difference is the available stock (`stock`, a generated
+column). The stock state of an order's lines is:
 
     R   reserved: allocated, still on hand
     D   deducted: no longer on hand

@@ -1,4 +1,4 @@
-"""The addresses that users save for their next orders. Orders and carts keep copies, so changing one changes no order.
+"""The saved addresses of users, for their next orders. Orders and carts keep copies, so changing one changes no order.
 
 Changes lock the user's row: the number of addresses and the defaults depend on the others.
 """

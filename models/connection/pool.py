@@ -1,4 +1,5 @@
 """Connection pool: a connection is acquired for one store, to which it binds each of its transactions (`models.connection.binding`).
+Tenant isolation by PostgreSQL depends on that.
 
 A store has at most half of the connections at a time, and the stores that wait for one take turns.
 

@@ -1,8 +1,8 @@
 """Compiled reads: fetch a tree of records in the form of the response; compiled once per document, run with few statements.
 
-A list takes one statement per level; a single record, and a short list without an offset, one statement in total, and one more for each
-relation whose records PostgreSQL can't build as JSON. SQL texts are cached by the text of their conditions, which depend on the caller's
-access and the filters.
+A list takes one statement per level, as with a dataloader; a single record, and a short list without an offset, one statement in total,
+and one more for each relation whose records PostgreSQL can't build as JSON. SQL texts are cached by the text of their conditions, which
+depend on the caller's access and the filters.
 
 Cases that need the exact behaviour of graphql-core's executor (a field the caller may not read, null in a non-null field) raise
 `NotCompiled`, and the caller runs the executor.
