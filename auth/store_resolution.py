@@ -156,7 +156,7 @@ class CachedStoreResolver:
 
 
 async def invalidate_store(store_id: int) -> None:
-    """Invalidate a changed store, in the transaction of the change or right after one that goes through `across_stores`."""
+    """Invalidate a changed store, in the transaction of the change or right after one that goes through a `cross_store_connection`."""
     await database.notify(CHANNEL, str(store_id))
     await database.after_commit(lambda: _invalidate_locally(store_id))
 

@@ -42,7 +42,7 @@ class DemoGateway:
     async def notify(
         self, event_type: str, at: datetime, order: Mapping[str, Any], method: str, **extra_fields: Any
     ) -> None:
-        """Send a notification about an order's charge; `more` are further members of the charge."""
+        """Send a notification about an order's charge; `extra_fields` are further members of the charge."""
         self._sent += 1
         charge = {
             "id": f"ch_demo{order['number']}",
