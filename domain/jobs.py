@@ -15,7 +15,6 @@ from functools import partial
 from auth.store_resolution import build_store
 from domain import event_feed, retention
 from domain.bulk import operations as bulk_operations
-from domain.bulk.store_files import delete_files_of_unknown_stores
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.catalog import stock, warehouse_stock
@@ -27,6 +26,7 @@ from domain.orders import best_sellers, expiry
 from domain.payments import pending as payments
 from domain.payments import refunds
 from domain.people import stock_notices
+from domain.store_files import delete_files_of_unknown_stores
 from domain.store_usage import STORES_TO_MEASURE, measure_stored
 from domain.unchanged_stores import CATALOGUE_VERSION, UnchangedStores
 from kernel import logging

@@ -19,7 +19,7 @@ import asyncpg
 
 from auth.store_resolution import CHANNEL
 from domain import stores
-from domain.bulk.store_files import delete_store_files
+from domain.store_files import delete_store_files
 from kernel.clock import format_rfc3339, now
 from kernel.scope import Store
 from models.table_contents import OF_STORE, Digest, Table, digest, read_tables

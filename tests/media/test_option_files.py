@@ -14,12 +14,12 @@ from uuid import UUID
 import pytest
 from yarl import URL
 
-from domain.bulk.store_files import delete_store_files
 from domain.carts import files
 from domain.media import uploads
 from domain.media.option_files import delete_unused_option_files, option_file_key
 from domain.media.orphans import compare, delete_orphans
 from domain.storage import Storage
+from domain.store_files import delete_store_files
 from kernel.ids import uuid7
 from kernel.received_files import file_of_bytes
 from kernel.scope import active_scope
