@@ -27,7 +27,8 @@ UPDATE payments SET gateway_charge_id = coalesce(gateway_charge_id, $3), status 
 WHERE tenant_id = $1 AND id = $2
 """
 _ADD_INTEREST = """
-UPDATE orders SET surcharge_cents = surcharge_cents + $3, total_cents = total_cents + $3, updated_at = $4
+UPDATE orders SET surcharge_cents = surcharge_cents + $3, total_cents = total_cents + $3, updated_at = $4, payment_status = $5,
+    hold_until = CASE WHEN $5 = 'unpaid' THEN hold_until END
 WHERE tenant_id = $1 AND id = $2
 """
 _EVENTS: Mapping[PaymentStatus, str] = {
@@ -79,10 +80,17 @@ async def add_interest(scope: Scope, locked: LockedOrder, cents: int) -> LockedO
     """Add interest, in cents, to a locked order, or take it away if it is negative; return the order with its new total."""
     if not cents:
         return locked
-    await execute_later(_ADD_INTEREST, scope.store.id, locked.id, cents, scope.now)
+    total_cents = locked.total_cents + cents
+    status = locked.payment_status_of(total_cents)
+    await execute_later(_ADD_INTEREST, scope.store.id, locked.id, cents, scope.now, status)
     if any(locked.settlement()):
         await write_order_entries(scope, locked.id)
-    return replace(locked, surcharge_cents=locked.surcharge_cents + cents, total_cents=locked.total_cents + cents)
+    return replace(
+        locked,
+        surcharge_cents=locked.surcharge_cents + cents,
+        total_cents=total_cents,
+        payment_status=status,
+    )
 
 
 def _added_interest(payment: ChargedPayment, status: PaymentStatus) -> int:

@@ -21,7 +21,7 @@ from datetime import datetime
 from uuid import UUID
 
 from domain.ledger.entries import Settlement, settle
-from domain.orders.transitions import CHARGEBACK
+from domain.orders.transitions import CHARGEBACK, payment_status
 from kernel.errors import Forbidden, NotFound
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
@@ -109,6 +109,11 @@ class LockedOrder:
         return status != self.status and (
             self.payment_status == CHARGEBACK or self.settlement(status) != self.settlement()
         )
+
+    def payment_status_of(self, total_cents: int) -> str:
+        """Return the payment status that the order has with another total."""
+        charged_back = self.payment_status == CHARGEBACK
+        return payment_status(total_cents, self.paid_cents, self.refunded_cents, charged_back=charged_back)
 
     @property
     def has_unrefunded_payment(self) -> bool:

@@ -22,7 +22,7 @@ from domain.orders.lifecycle import (
     update_tracking,
 )
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.transitions import CHARGEBACK, EDITABLE, STOCK_STATES, UNPAID, payment_status
+from domain.orders.transitions import EDITABLE, STOCK_STATES, UNPAID
 from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from domain.purchase import repricing
@@ -289,8 +289,7 @@ def _payment_columns(locked: LockedOrder, total_cents: int) -> dict[str, Any]:
     """Return what another total makes of the payments, and that an order which has no more to pay doesn't expire."""
     if total_cents == locked.total_cents:
         return {}
-    charged_back = locked.payment_status == CHARGEBACK
-    status = payment_status(total_cents, locked.paid_cents, locked.refunded_cents, charged_back=charged_back)
+    status = locked.payment_status_of(total_cents)
     waits = status == UNPAID and total_cents > 0
     return {"payment_status": status, **({} if waits else {"hold_until": None})}
 

@@ -386,6 +386,19 @@ async def test_an_order_paid_in_part_otherwise_cancels_the_payment_that_waits_fo
     assert (await create(kit, order))["amount_cents"] == 600
 
 
+async def test_an_order_is_paid_when_the_interest_of_a_payment_that_waited_goes(kit, order, gateway):
+    gateway.before = no_answer
+    scope = replace(kit.scope, store=replace(kit.scope.store, settings={"installments": "2:5"}))
+    card = parse_input("CARD", {"card_token": "tok_approved", "installments": 2})
+    await creation.create_payment(scope, order.public_id, None, card)
+    await record_payment(kit.scope, order.id, 1_000, kind="cash")
+    record = await kit.record("orders", order.id)
+    assert (record["total_cents"] > 1_000, record["payment_status"]) == (True, "unpaid")
+    await run_job(kit)
+    record = await kit.record("orders", order.id)
+    assert (record["total_cents"], record["payment_status"]) == (1_000, "paid")
+
+
 async def test_a_payment_expires_with_its_code(kit, order):
     payment = await create(kit, order)
     back = timedelta(hours=1)
