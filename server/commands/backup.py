@@ -66,7 +66,7 @@ async def _backup(args: argparse.Namespace) -> None:
 async def _restore(args: argparse.Namespace) -> None:
     from server.database import database_location
     from server.domain_settings import configure_domain
-    from server.operations.backup import missing_keys, read_secret_keys, restore
+    from server.operations.restore import missing_keys, read_secret_keys, restore
     from server.secret_key import with_secret_key
 
     settings = read_settings()
