@@ -1,6 +1,8 @@
 """Check the resource definitions against the schema and the GraphQL operations."""
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +29,7 @@ def for_action(action: str) -> Any:
     return pytest.mark.parametrize("resource", resources, ids=[resource.path for resource in resources])
 
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "legacy.md"
 LISTED = [
     *(resource for resource in RESOURCES if "list" in resource.actions),
     *(route.resource for resource in RESOURCES for route in resource.subroutes if isinstance(route, NestedList)),
@@ -188,6 +191,21 @@ def test_every_operation_is_used(operations):
         used |= {route.operation for route in resource.subroutes}
         used |= {f"{route.operation}Numbers" for route in resource.subroutes if getattr(route, "parent_filter", None)}
     assert used == set(operations)
+
+
+def test_the_reference_names_every_field():
+    """The fields of a shipping address, `s_…`, are there by those of the billing address."""
+    words = set(
+        re.findall(r"\w+", " ".join(re.findall(r"`((?:[^`\n]|\n(?!\n))+)`", REFERENCE.read_text(encoding="utf-8"))))
+    )
+    names = {
+        (resource.path, field.name)
+        for resource in RESOURCES
+        for field in (*resource.fields, *resource.detail_fields, *resource.input_fields)
+        if field.name not in resource.cscart_defaults  # what CS-Cart's clients don't send
+    }
+    unnamed = {(path, name) for path, name in names if re.sub("^s_", "b_", name) not in words}
+    assert unnamed == set(), "write these fields into docs/reference/legacy.md"
 
 
 def test_the_routes_are_those_of_the_reference():
