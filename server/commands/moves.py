@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from server.commands.context import CommandContext, open_context, read_settings
-from server.commands.errors import CommandError
+from server.commands.errors import CommandError, describe_error
 from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
@@ -103,9 +103,14 @@ async def _abandon(args: argparse.Namespace, context: CommandContext, store: Sto
 
 
 async def _check_key(args: argparse.Namespace, context: CommandContext) -> None:
+    from kernel.errors import Unavailable
+    from kernel.settings import SettingError
     from server.start_checks import check_secret_key
 
-    await check_secret_key(context.settings, replace(context.location, owner_url=args.to, serving_url=args.to))
+    try:
+        await check_secret_key(context.settings, replace(context.location, owner_url=args.to, serving_url=args.to))
+    except (SettingError, Unavailable) as error:
+        raise CommandError(f"the other database: {describe_error(error)}") from error
 
 
 @asynccontextmanager

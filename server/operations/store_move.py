@@ -15,7 +15,8 @@ same command. The old copy lacks what was written after the switch, so undoing i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -37,6 +38,8 @@ _NOTICE_SECONDS = 1.0
 """A changed status reaches every process within it."""
 _WRITERS_SECONDS = 3.0
 _POLL_SECONDS = 0.05
+_PROBE_SECONDS = 5.0
+_ANSWER_SECONDS = 10.0
 
 LOCKED = "another command moves the store, or it is being deleted here: wait for its end"
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('store move:' || $1::text, 0))"
@@ -122,9 +125,19 @@ class StoreMove:
         Raises ArchiveError; until the switch the store then serves on where it was.
         """
         source, target = self._source, self._target
-        if target.state == ARRIVED and source.state == LEAVING and target.move["ticket"] == source.move["ticket"]:
-            await self._leave(source.connection)  # interrupted between the two transactions of the switch
+        if (
+            target.state == ARRIVED
+            and source.state in (LEAVING, LEFT)
+            and target.move["ticket"] == source.move["ticket"]
+        ):
+            if source.state == LEAVING:
+                await self._leave(source.connection)  # interrupted between the two transactions of the switch
             return self._result(0.0, {})
+        async with self._watched():
+            return await self._run()
+
+    async def _run(self) -> MoveResult:
+        source, target = self._source, self._target
         await self._check()
         was_read_only: bool = source.move["was_read_only"] if source.state == LEAVING else source.is_read_only
         ticket: str = target.move.get("ticket") or str(uuid4())
@@ -137,6 +150,32 @@ class StoreMove:
         except BaseException:
             await self._serve_on()
             raise
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[None]:
+        """Give up when the other database doesn't answer any more, and say so: an interrupted network ends no connection by itself.
+
+        Else the store would stay read-only for as long as the pause waits for an answer. Raises ArchiveError.
+        """
+        watching = asyncio.create_task(_end_without_answer(self._target))
+        try:
+            yield
+        except Exception as error:
+            lost = [
+                name for name, side in (("from", self._source), ("to", self._target)) if side.connection.is_closed()
+            ]
+            if not lost:
+                raise
+            state = (
+                "the store stays read-only until then"
+                if self._source.state == LEAVING
+                else "the store serves on where it was"
+            )
+            raise ArchiveError(
+                f"the connection to the database {' and '.join(lost)} which the store moves is lost: repeat this when it answers; {state}"
+            ) from error
+        finally:
+            watching.cancel()
 
     async def _check(self) -> None:
         source, target = self._source, self._target
@@ -254,6 +293,18 @@ class StoreMove:
 
     def _result(self, seconds: float, late: dict[str, int]) -> MoveResult:
         return MoveResult(self._copy.rows, self._copy.rounds, len(self._copied), self._missing, seconds, late)
+
+
+async def _end_without_answer(side: Side) -> None:
+    while True:
+        await asyncio.sleep(_PROBE_SECONDS)
+        try:
+            (await asyncpg.connect(side.url, timeout=_ANSWER_SECONDS)).terminate()
+        except asyncpg.PostgresError:
+            pass  # an answer, such as that there are too many connections
+        except (OSError, TimeoutError, asyncpg.InterfaceError):
+            side.connection.terminate()
+            return
 
 
 def _check_status(row: asyncpg.Record, side: Side) -> None:

@@ -244,8 +244,13 @@ def _also_reading(key: bytes) -> Iterator[None]:
 
 @asynccontextmanager
 async def connect_owner(url: str, store_id: int | None = None) -> AsyncIterator[asyncpg.Connection]:
-    """Yield a connection of the owner, which sees the rows of the store, without time limits."""
-    settings = {"jit": "off"} if store_id is None else {"jit": "off", "vitrine.tenant": str(store_id)}
+    """Yield a connection of the owner, which sees the rows of the store, without time limits.
+
+    The server ends it within half a minute, with its locks, when the network to this program is interrupted.
+    """
+    settings = {"jit": "off", "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
+    if store_id is not None:
+        settings["vitrine.tenant"] = str(store_id)
     async with connect_unlimited(url, "vitrine tenant", **settings) as connection:
         yield connection
 

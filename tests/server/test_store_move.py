@@ -29,7 +29,7 @@ from kernel import logging
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from models.connection import database as db
-from server.operations import store_admin
+from server.operations import store_admin, store_move
 from server.operations.archives import ArchiveError
 from server.operations.media_contents import StoredContent
 from server.operations.moved_stores import deletion_job
@@ -353,6 +353,27 @@ async def test_what_can_t_be_moved_is_refused_before_anything_changes(sample: Sa
         await connection.close()
     assert (await state(databases.here, public_id) or ())[:2] == ("A", False)
     assert await state(databases.there, public_id) is None
+
+
+async def test_a_store_is_not_read_only_for_as_long_as_the_other_database_doesn_t_answer(
+    sample: SampleStore, databases: Databases, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(store_move, "_PROBE_SECONDS", 0.05)
+    public_id = sample.store.public_id
+    async with sides(databases, public_id) as (here, there):
+
+        def cut(name: str) -> None:
+            if name == "pause":
+                there.url = "postgresql://vitrine_owner@127.0.0.1:1/vitrine"
+
+        with pytest.raises(ArchiveError, match=r"to which the store moves is lost.*serves on where it was"):
+            await StoreMove(here, there, cut).run()
+    assert await state(databases.here, public_id) == ("A", False, "followed")
+    await move(databases, sample)
+    again = await move(databases, sample)
+    assert (again.rows, await state(databases.there, public_id)) == (0, ("A", False, "arrived")), (
+        "as an interrupted one"
+    )
 
 
 async def test_the_store_can_t_be_resumed_between_the_transactions_of_the_switch(
