@@ -33,7 +33,7 @@ MAX_HOSTS = 50
 """The hosts and claims of a store; the operator may assign more."""
 PROOF_PATH = "/.well-known/vitrine-store"
 _RECORD_PREFIX = "_vitrine."
-_MAX_HOST = 253
+_MAX_HOST, _MAX_LABEL = 253, 63
 _MAX_PROOF = 1_000
 _TOKEN_BYTES = 24
 
@@ -87,9 +87,12 @@ def parse_store_host(host: object) -> str:
     Raises ValidationFailed `host_invalid`, and Conflict for a host that stores share.
     """
     name = parse_host(host) if isinstance(host, str) else None
-    if name is None or len(name) > _MAX_HOST:
+    if name is None or len(name) > _MAX_HOST or not all(1 <= len(label) <= _MAX_LABEL for label in name.split(".")):
+        hint = "" if str(host).isascii() else ", in the form of DNS (xn--…)"
         raise ValidationFailed(
-            f"host is {repr_value(host)}; expected a name such as shop.example.com", field="host", code="host_invalid"
+            f"host is {repr_value(host)}; expected a name such as shop.example.com{hint}",
+            field="host",
+            code="host_invalid",
         )
     if name in _shared.names:
         raise Conflict(

@@ -33,6 +33,7 @@ _FIND = "SELECT id, status, is_read_only, move::text FROM tenants WHERE public_i
 _SET = """
 UPDATE tenants SET status = coalesce($2, status), is_read_only = $3, move = $4::text::jsonb WHERE id = $1 RETURNING status
 """
+_APPLIED = "SELECT array_agg(name) FROM tortoise_migrations"
 _SNAPSHOT = "SELECT pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text FROM pg_current_snapshot() s"
 # What the installation there counted itself may refer to rows that are gone.
 _FORGET_USES = "DELETE FROM schema_usage WHERE tenant_id = $1"
@@ -96,7 +97,12 @@ class StoreCopy:
         self.rows = self.rounds = 0
 
     async def read_tables(self) -> None:
-        """Read the tables of both; raises ArchiveError when they differ."""
+        """Read the tables of both; raises ArchiveError when they, or the migrations that made them, differ."""
+        applied = [await side.connection.fetchval(_APPLIED) for side in (self._source, self._target)]
+        if missing := set(applied[0]) ^ set(applied[1]):
+            raise ArchiveError(
+                f"one of the databases lacks the migration {min(missing)}: migrate both to the same version"
+            )
         here, there = await move_parts(self._source.connection), await move_parts(self._target.connection)
         if [(part.table.name, part.columns) for part in here] != [(part.table.name, part.columns) for part in there]:
             raise ArchiveError("the databases differ in their tables: migrate both to the same version")

@@ -85,7 +85,10 @@ async def lock_move(source: Side, target: Side, public_id: UUID) -> None:
             await reject_same_database(source.connection, target.connection)
             raise ArchiveError(LOCKED)
     for side in (source, target):
-        await side.read(public_id)
+        try:
+            await side.read(public_id)
+        except asyncpg.UndefinedTableError as error:
+            raise ArchiveError("one of the databases has no tables: run vitrine migrate there") from error
 
 
 async def reject_same_database(one: asyncpg.Connection, other: asyncpg.Connection) -> None:

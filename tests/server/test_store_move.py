@@ -351,8 +351,24 @@ async def test_what_can_t_be_moved_is_refused_before_anything_changes(sample: Sa
             await move(databases, sample)
     finally:
         await connection.close()
+    unfinished = (
+        "delete from tortoise_migrations where name = '0089_switching_warehouses' returning coalesce($1::bigint, 0)"
+    )
+    await written(databases.there, public_id, unfinished)
+    with pytest.raises(ArchiveError, match="lacks the migration 0089_switching_warehouses: migrate both"):
+        await move(databases, sample)
     assert (await state(databases.here, public_id) or ())[:2] == ("A", False)
     assert await state(databases.there, public_id) is None
+
+
+async def test_a_database_without_tables_is_no_place_to_move_to(
+    sample: SampleStore, databases: Databases, empty_database_url: str
+):
+    async with connect_owner(databases.here) as first, connect_owner(empty_database_url) as second:
+        files = open_storage(databases.storage)
+        sides = Side(first, databases.here, files), Side(second, empty_database_url, files)
+        with pytest.raises(ArchiveError, match="run vitrine migrate there"):
+            await lock_move(*sides, sample.store.public_id)
 
 
 async def test_a_store_is_not_read_only_for_as_long_as_the_other_database_doesn_t_answer(
