@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from server.commands.context import quiet_logging, read_settings
-from server.commands.output import print_line
+from server.commands.output import add_json_option, print_json, print_line
 
 
 def add(commands: Any) -> None:
@@ -16,10 +16,10 @@ def add(commands: Any) -> None:
         help="apply pending database migrations",
         description="Apply pending migrations as the database owner (DATABASE_URL, else the embedded database).",
     )
-    migrate.set_defaults(run=_migrate)
+    add_json_option(migrate, _migrate)
 
 
-async def _migrate(_: argparse.Namespace) -> None:
+async def _migrate(args: argparse.Namespace) -> None:
     from models import migrate
     from server.database import database_location
 
@@ -27,6 +27,9 @@ async def _migrate(_: argparse.Namespace) -> None:
     quiet_logging(settings)
     async with database_location(settings) as location:
         applied = await migrate.migrate(location.owner_url)
+    if args.json:
+        print_json({"applied": applied})
+        return
     for name in applied:
         print_line(f"applied {name}")
     if not applied:

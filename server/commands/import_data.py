@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
-from server.commands.output import print_error, print_line
+from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
     from kernel.scope import Store
     from server.commands.context import CommandContext
     from server.importers.cscart.report import Report
     from server.importers.cscart.source import Source
+    from server.importers.olist import ImportReport
+    from server.importers.record_files import FileReport
 
 Command: TypeAlias = Callable[[argparse.Namespace], Awaitable[int]]
 
@@ -39,7 +41,7 @@ def add(commands: Any) -> None:
     olist.add_argument("--events", action="store_true", help="emit events for imported records")
     olist.add_argument("--no-progress", action="store_true", help="show no progress bar")
     _add_wait(olist)
-    olist.set_defaults(run=_one_at_a_time(_olist))
+    add_json_option(olist, _one_at_a_time(_olist))
     _add_cscart(sources)
     for format_, name in (("csv", "a CSV file"), ("jsonl", "a file of JSON Lines")):
         records = sources.add_parser(
@@ -55,7 +57,8 @@ def add(commands: Any) -> None:
         records.add_argument("--events", action="store_true", help="also emit events for new customers and orders")
         records.add_argument("--no-progress", action="store_true", help="show no progress bar")
         _add_wait(records)
-        records.set_defaults(run=_one_at_a_time(_records), format=format_)
+        records.set_defaults(format=format_)
+        add_json_option(records, _one_at_a_time(_records))
 
 
 def _add_cscart(sources: Any) -> None:
@@ -92,7 +95,7 @@ def _add_cscart(sources: Any) -> None:
     )
     cscart.add_argument("--no-progress", action="store_true", help="show no progress bars")
     _add_wait(cscart)
-    cscart.set_defaults(run=_one_at_a_time(_cscart))
+    add_json_option(cscart, _one_at_a_time(_cscart))
 
 
 def _add_wait(command: Any) -> None:
@@ -121,13 +124,19 @@ async def _olist(args: argparse.Namespace) -> int:
         raise CommandError(f"{args.directory} is not a folder; expected the one with the Olist CSV files")
     async with open_context(read_settings()) as context, _turn(args, context) as store:
         report = await olist.run(args.directory, store.public_id, events=args.events, progress=not args.no_progress)
+    *lines, last = report.summary().splitlines()
+    _print_report(args, report, lines if report.is_rejected else [*lines, last])
     if report.is_rejected:
-        for line in report.summary().splitlines()[:-1]:
-            print_line(line)
-        print_error(report.summary().splitlines()[-1])
-        return 1
-    print_line(report.summary())
-    return 0
+        print_error(last)
+    return 1 if report.is_rejected else 0
+
+
+def _print_report(args: argparse.Namespace, report: ImportReport | FileReport | Report, lines: Iterable[str]) -> None:
+    if args.json:
+        print_json(report.as_json())
+        return
+    for line in lines:
+        print_line(line)
 
 
 async def _records(args: argparse.Namespace) -> int:
@@ -138,9 +147,7 @@ async def _records(args: argparse.Namespace) -> int:
     async with open_context(read_settings()) as context, _turn(args, context) as store:
         options = {"dry_run": args.dry_run, "events": args.events, "progress": not args.no_progress}
         report = await record_files.run(kind, args.file, args.format, store.public_id, **options)
-
-    for line in report.lines():
-        print_line(line)
+    _print_report(args, report, report.lines())
     if report.failed:
         print_error(f"{report.failed} {args.kind} were not imported; they are listed above")
     return 1 if report.failed else 0
@@ -182,8 +189,7 @@ async def _cscart(args: argparse.Namespace) -> int:
                 report = await fill(source, store)
         if args.redirects is not None:
             await _write_redirects(args.redirects, store)
-    for line in report.lines():
-        print_line(line)
+    _print_report(args, report, report.lines())
     if report.stopped:
         print_error(report.stopped)
     elif report.failures:
@@ -211,7 +217,11 @@ def _one_at_a_time(command: Command) -> Command:
         try:
             return await command(args)
         except RunsElsewhere:
-            print_line("another import fills the store at the moment; nothing was done (--wait waits for its end)")
+            text = "another import fills the store at the moment; nothing was done (--wait waits for its end)"
+            if args.json:
+                print_json({"skipped": text})
+            else:
+                print_line(text)
             return 0
 
     return run

@@ -47,6 +47,15 @@ class ImportReport:
         """Return whether nothing was imported because of invalid rows."""
         return self.invalid_rows > 0
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the `--json` form."""
+        return {
+            "read": self.read,
+            "added": self.added,
+            "invalid_rows": self.invalid_rows,
+            "errors": self.error_lines,
+        }
+
     def summary(self) -> str:
         """Return the report as text."""
         if self.is_rejected:

@@ -125,6 +125,12 @@ class FileReport:
                 column = f"{error.column}: " if error.column else ""
                 self.errors.append(f"{name}:{error.line}: {column}{error.message}")
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the `--json` form."""
+        counts = {name: self.counts[name] for name in ("read", "created", "updated", "unchanged", "refused")}
+        others = {kind: len(keys) for kind, keys in self.others.items() if keys}
+        return {"kind": self.kind, "dry_run": self.is_dry_run, **counts, "others": others, "errors": self.errors}
+
     def lines(self) -> Iterator[str]:
         """Yield the report as lines of text."""
         yield from self.errors

@@ -184,6 +184,8 @@ def test_a_marketplace_is_imported_once_and_rejected_as_a_whole(vitrine, store, 
     assert (first.code, first.err) == (0, "")
     assert "orders: 2 added, 2 in the files\n" in first.out
     assert "orders: 0 added, 2 in the files\n" in vitrine(*command).out
+    again = vitrine(*command, "--json").json
+    assert (again["added"]["orders"], again["read"]["orders"], again["errors"]) == (0, 2, [])
     write(
         tmp_path,
         sellers=["seller_id,seller_zip_code_prefix,seller_city,seller_state", "x,01310,sao paulo,SP"],
@@ -191,6 +193,7 @@ def test_a_marketplace_is_imported_once_and_rejected_as_a_whole(vitrine, store, 
     wrong = vitrine(*command)
     assert "olist_sellers_dataset.csv" in wrong.out
     assert wrong.error_line.endswith("nothing was imported")
+    assert json.loads(vitrine(*command, "--json").out)["errors"] == wrong.out.splitlines()
     nowhere = vitrine("import", "olist", str(tmp_path / "none"), "--tenant", str(store.public_id)).error_line
     assert nowhere.endswith("is not a folder; expected the one with the Olist CSV files")
 
@@ -213,6 +216,9 @@ def test_import_csv_and_jsonl_report_rows_by_line(vitrine, tmp_path, store):
     to = ("--tenant", str(store.public_id))
     tried = vitrine("import", "csv", str(table), *to, "--dry-run", "--no-progress")
     assert "products: 2 read, 1 to be created, 0 to be updated, 1 refused\n" in tried.out
+    told = json.loads(vitrine("import", "csv", str(table), *to, "--dry-run", "--no-progress", "--json").out)
+    assert (told["read"], told["created"], told["refused"], told["dry_run"]) == (2, 1, 1, True)
+    assert told["errors"] == tried.out.splitlines()[:1]
     done = vitrine("import", "csv", str(table), *to, "--no-progress")
     assert done.out.startswith("products.csv:3: price: is 'x'")
     assert done.error_line == "1 products were not imported; they are listed above"
@@ -295,6 +301,7 @@ def test_migrate_lists_applied_migrations_and_other_commands_require_it(vitrine,
     )
     assert vitrine("migrate", **away).out == "".join(f"applied {name}\n" for name in names)
     assert vitrine("migrate", **away).out == "the database is up to date\n"
+    assert vitrine("migrate", "--json", **away).json == {"applied": []}
     assert vitrine("tenant", "list", **away).out.startswith("there is no store")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from kernel.money import format_cents
 
@@ -62,6 +63,23 @@ class Report:
     references: list[str] = field(default_factory=list)
     source: Sums = field(default_factory=Sums)
     target: Sums = field(default_factory=Sums)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the `--json` form."""
+        return {
+            "dry_run": self.is_dry_run,
+            "stopped": self.stopped or None,
+            "counts": {entity: asdict(count) for entity, count in self.counts.items()},
+            "failures": [dict(zip(("entity", "number", "reason"), failure, strict=True)) for failure in self.failures],
+            "notes": [
+                {"entity": entity, "text": text, "numbers": numbers} for (entity, text), numbers in self.notes.items()
+            ],
+            "missing": self.missing,
+            "unread": self.unread,
+            "open_references": [asdict(reference) for reference in self.open],
+            "source": asdict(self.source),
+            "target": asdict(self.target),
+        }
 
     def has_unread(self, entity: str) -> bool:
         """Return whether the list of an entity could not be read to its end."""
