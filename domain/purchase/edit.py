@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from domain import events
@@ -88,6 +89,7 @@ async def update_order(
         references = await _load_references(scope, locked, changes)
         changes = _without_equal(locked, references, changes)
         columns |= _reference_columns(references, changes) | _delivery_time(locked, references)
+        columns |= _hold(scope, locked, references, changes)
         repricing_result = await _reprice(scope, locked, references, changes)
         if repricing_result is not None:
             columns |= repricing_result.columns
@@ -203,6 +205,15 @@ def _delivery_time(locked: LockedOrder, references: OrderReferences) -> dict[str
     if (method.id if method else None) == locked.shipping_method_id:
         return {}
     return {"delivery_time": method.delivery_time if method else None}
+
+
+def _hold(scope: Scope, locked: LockedOrder, references: OrderReferences, changes: InputValues) -> dict[str, Any]:
+    """Return until when an order that waits for its payment does so with another method: as long as that says, but no shorter than now."""
+    method = references.payment_method
+    if "payment_method" not in changes or method is None or locked.hold_until is None:
+        return {}
+    until = scope.now + timedelta(minutes=method.hold_minutes)
+    return {"hold_until": max(until, locked.hold_until) if method.hold_minutes else None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,17 @@ async def test_a_partially_paid_order_does_not_expire(kit, paid):
     assert await kit.status(order.id) == "O"
 
 
+@pytest.mark.parametrize("minutes, expires_after", [(120, 120), (10, 30), (0, None)])
+async def test_an_order_with_another_payment_method_waits_as_long_as_that_says(kit, minutes, expires_after):
+    order = await checkout(kit, await kit.product())
+    await update_order(kit.as_admin(), order.id, {"payment_method": await kit.payment(hold_minutes=minutes)})
+    if expires_after is None:
+        assert await expire_orders(after(kit, 100_000)) == 0
+    else:
+        assert await expire_orders(after(kit, expires_after - 1)) == 0
+        assert await expire_orders(after(kit, expires_after + 1)) == 1
+
+
 async def test_an_order_that_costs_nothing_any_more_does_not_expire(kit):
     order = await checkout(kit, await kit.product())
     await update_order(kit.as_admin(), order.id, {"discount_cents": 1_000})
