@@ -34,7 +34,7 @@ from domain.orders.transitions import (
 from domain.points.ledger import lock_account
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import issue_coupons, settle_coupons
-from domain.promotions.rewards import Reward, redeem
+from domain.promotions.rewards import Reward, redeem, release_uses
 from domain.purchase.chosen_methods import with_carrier_price
 from domain.purchase.draft import SHIPPING, OrderDraft, parse_draft
 from domain.purchase.lines import (
@@ -191,6 +191,8 @@ async def _insert(
             await settle_points(scope, order_id, is_new=True)
         if reward.promotions:
             await redeem(scope, reward, order_id)
+            if order.columns["stock_state"] == stock.UNRESERVED:
+                await release_uses(scope, order_id)
         if reward.coupons:
             await issue_coupons(scope, order_id, reward.coupons)
             await settle_coupons(scope, order_id)

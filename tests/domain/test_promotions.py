@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from domain.catalog.categories import CATEGORY_RECORDS
+from domain.orders.lifecycle import change_status
 from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.promotions.rewards import PromotedLine, redeem, release_uses, restore_uses
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
@@ -510,3 +511,13 @@ async def test_a_use_is_released_once(kit):
         async with transaction(kit.scope):
             await act(kit.scope, order)
         assert await used(kit, number) == left
+
+
+@pytest.mark.parametrize("status", ["D", "F", "I"])
+async def test_an_order_that_starts_unsuccessful_uses_no_coupon_until_it_is_reopened(kit, status):
+    product = await kit.product()
+    number = await create(kit, coupon_code="X", bonuses={"order_discount": "1"}, usage_limit=1)
+    order = await kit.order((product, 1), coupon_code="x", status=status)
+    assert await used(kit, number) == 0
+    await change_status(kit.scope, order.id, "O", force=True)
+    assert await used(kit, number) == 1
