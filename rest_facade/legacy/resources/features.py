@@ -262,8 +262,13 @@ def _parse_purpose(parameters: Mapping[str, list[str]], scope: Scope) -> dict[st
 
 def _name_new(body: Record) -> Record:
     """Name a new feature as administrators see it, if the body has no name for customers."""
-    named = body.get("description") in (None, "") and body.get("internal_name")
-    return {**body, "description": body["internal_name"]} if named else body
+    if body.get("description") not in (None, "") or not body.get("internal_name"):
+        return body
+    return {
+        "description" if name == "internal_name" else name: value
+        for name, value in body.items()
+        if name != "description"
+    }
 
 
 FEATURES = Resource(
