@@ -59,6 +59,13 @@ class ProductDraft:
         """Return whether the product's row has to be written: it is new, or has another value in a column."""
         return self.current is None or any(self.current[name] != value for name, value in self.columns.items())
 
+    @property
+    def changes_vendor(self) -> bool:
+        """Return whether an existing product is given to another vendor."""
+        return self.current is not None and self.current["vendor_id"] != self.columns.get(
+            "vendor_id", self.current["vendor_id"]
+        )
+
     def named_images(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Iterate over the images of the input, with the name of the field of each."""
         for name, images in (

@@ -33,7 +33,7 @@ from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
 from domain.catalog.tags import set_tags
-from domain.catalog.variation_members import COMMON_FIELDS, find_children, place_products
+from domain.catalog.variation_members import COMMON_FIELDS, find_children, place_products, reject_misfits
 from domain.media.received import store_images
 from domain.notifications import write as notifications
 from domain.taxes.taxes import set_taxes_in_bulk
@@ -245,16 +245,27 @@ async def _write(
     if tags:
         changed |= await set_tags(scope, tags)
     by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True) if of_draft}
+    described: set[int] = set()
     if by_product:
-        changed |= await write_feature_values(
+        described = await write_feature_values(
             scope, {product: feature_values for product, feature_values in by_product.items() if product is not None}
         )
+        changed |= described
     groups = {
         draft.product_id: draft.values["variation_group"]
         for draft in drafts
         if draft.product_id is not None and "variation_group" in draft.values
     }
     changed |= await place_products(scope, groups) if groups else set()
+    refitted = {
+        draft.product_id
+        for draft in drafts
+        if draft.product_id is not None
+        and draft.current is not None
+        and (draft.changes_vendor or draft.product_id in described)
+    }
+    if refitted:
+        await reject_misfits(scope, refitted)
     await touch_rows(scope, changed - written)
     await _announce(scope, [draft for draft in drafts if draft.product_id in changed], new)
     return changed

@@ -116,11 +116,12 @@ async def update_group(scope: Scope, group: object, values: InputValues) -> tupl
         results: dict[int, int] = {}
         if values.get("products"):
             results = await add_products(scope, group_id, await _resolve_products(scope, values["products"]))
-        columns: dict[str, Any] = {} if values.get("code") is None else {"code": read_code(values["code"])}
+        code = read_code(values.get("code"))
+        columns: dict[str, Any] = {"code": code} if code else {}
         try:
             changed = await update_row(scope, "variation_groups", group_id, **columns, updated_at=scope.now)
         except UniqueViolation as error:
-            raise _taken(columns["code"]) from error
+            raise _taken(code) from error
         if changed or any(result == 1 for result in results.values()):
             await audit.record_update(scope, "variation_group", group_id, values)
     return group_id, results

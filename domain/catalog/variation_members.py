@@ -6,7 +6,9 @@ whose purpose is `group_catalog_item` are shown as one product: its default is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from domain.catalog.stock import lock_stock
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
@@ -39,6 +41,11 @@ SELECT feature_id FROM variation_group_features WHERE tenant_id = $1 AND group_i
 """
 # The group's row is locked, so that concurrent changes can't add products with the same variants.
 _LOCK_GROUP = "SELECT id FROM variation_groups WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE"
+_LOCK_GROUPS_OF = """
+SELECT g.id FROM variation_groups g WHERE g.tenant_id = $1 AND g.deleted_at IS NULL AND g.id IN (
+    SELECT m.group_id FROM variation_group_products m WHERE m.tenant_id = $1 AND m.product_id = ANY($2::bigint[])
+) ORDER BY g.id FOR UPDATE
+"""
 _MEMBERS = """
 SELECT m.product_id, m.position, p.vendor_id FROM variation_group_products m
 JOIN products p ON p.tenant_id = m.tenant_id AND p.id = m.product_id
@@ -134,12 +141,29 @@ async def place_products(scope: Scope, groups: Mapping[int, object]) -> set[int]
         if not await may_change_group(scope, group_id):
             reject_missing(VARIATION_GROUP, [group], field="variation_group")
         results = await add_products(scope, group_id, [product for product in wanted if wanted[product] == group])
-        refused = next((_MESSAGES[result] for result in results.values() if result in _MESSAGES), None)
-        if refused is not None:
-            message = f"variation_group {refused}"
-            raise ValidationFailed(message, field="variation_group", code="variation_invalid")
+        _reject_refused(results.values())
         moved |= {product for product, result in results.items() if result == ADDED}
     return moved
+
+
+async def reject_misfits(scope: Scope, products: AbstractSet[int]) -> None:
+    """Refuse changes of products, written by now, after which they don't fit into their groups. Raises ValidationFailed."""
+    for group in await fetch(_LOCK_GROUPS_OF, scope.store.id, list(products)):
+        members = {row["product_id"]: row for row in await fetch(_MEMBERS, scope.store.id, group["id"])}
+        features = [row["feature_id"] for row in await fetch(_FEATURES, scope.store.id, group["id"])]
+        variants = await load_variants(scope, list(members))
+        chosen = {product: _chosen(variants, product, features) for product in members}
+        repeated = {of_products for of_products, count in Counter(chosen.values()).items() if count > 1}
+        is_of_one_vendor = len({row["vendor_id"] for row in members.values()}) == 1
+        _reject_refused(
+            _result(False, is_of_one_vendor, chosen[product], repeated) for product in products & members.keys()
+        )
+
+
+def _reject_refused(results: Iterable[int]) -> None:
+    refused = next((_MESSAGES[result] for result in results if result in _MESSAGES), None)
+    if refused is not None:
+        raise ValidationFailed(f"variation_group {refused}", field="variation_group", code="variation_invalid")
 
 
 async def detach_product(scope: Scope, product_id: int) -> None:

@@ -162,6 +162,27 @@ async def test_products_join_and_leave(shirts: Shirts) -> None:
     assert unknown.status == 400
 
 
+async def test_a_product_that_would_not_fit_into_its_group_any_more_is_refused(shirts: Shirts) -> None:
+    await grouped(shirts)
+    path, size = f"products/{shirts.products[0]}", str(shirts.size)
+    before = await shirts.call("GET", path)
+    vendor = await shirts.call("POST", "stores", {"company": "Outra", "email": "outra@example.com"}, 201)
+    same = "variation_group_id has a product with the same variants"
+    none = "variation_group_id has a feature of which the product has no variant"
+    for method, address, body, message in (
+        ("PUT", path, {"product_features": {size: shirts.large}}, same),
+        ("PUT", f"{path}/features/{size}", {"value": shirts.large}, same),
+        ("PUT", path, {"product_features": {size: ""}}, none),
+        ("DELETE", f"{path}/features/{size}", None, none),
+        ("PUT", path, {"company_id": vendor["store_id"]}, "variation_group_id has products of another vendor"),
+    ):
+        refused = await shirts.call(method, address, body, 400)
+        assert refused["message"] == message, body
+    assert await shirts.call("GET", path) == before
+    await shirts.call("PUT", path, {"product_features": {size: shirts.large}, "variation_group_id": 0})
+    assert (await shirts.call("GET", path))["variation_group_id"] == "0"
+
+
 async def test_a_default_is_set_and_shares_the_common_fields(shirts: Shirts) -> None:
     await grouped(shirts)
     first, second = shirts.products[:2]
@@ -220,6 +241,8 @@ async def test_a_code_is_unique_and_features_may_be_derived(shirts: Shirts) -> N
     moved = await shirts.call("POST", GROUPS, {"product_ids": shirts.products, "code": "OTHER"}, 201)
     assert len(moved["group"]["products"]) == 4
     assert (await shirts.call("GET", f"{GROUPS}/SHIRTS"))["products"] == []
+    for code in ("", None):
+        assert (await shirts.call("PUT", f"{GROUPS}/OTHER", {"code": code}))["group"]["code"] == "OTHER", code
 
 
 async def test_graphql_shows_the_group_of_a_product(shirts: Shirts) -> None:
