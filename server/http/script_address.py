@@ -63,7 +63,7 @@ def respelled(url: URL, names: Mapping[str, str]) -> URL | None:
         path = f"{_BASE}/{_VERSION}"
     else:
         path = "/".join((base, *_spelled(segments, names)))
-    if path == url.raw_path.rstrip("/") or family_of(path).name != "legacy":
+    if url.raw_path in (path, f"{path}/") or family_of(path).name != "legacy":
         return None
     return URL.build(path=path, query_string=url.raw_query_string, encoded=True)
 

@@ -139,6 +139,7 @@ async def test_a_period_may_be_given_in_iso_dates(path: str, cscart: SampleStore
         "/api/Products",
         "/api/PRODUCTS/",
         "/api//products",
+        "/api/products//",
         "/api/2.0//products//",
         "/api/v1.0/Products",
         "/api.php?_d=Products",
