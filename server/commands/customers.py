@@ -99,8 +99,12 @@ def _opened(path: Path | None) -> Iterator[IO[str]]:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise CommandError(f"{path} exists already") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        yield file
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            yield file
+    except BaseException:
+        path.unlink()  # a part would pass for all that the store knows
+        raise
 
 
 async def _erase(args: argparse.Namespace) -> None:

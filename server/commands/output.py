@@ -20,9 +20,13 @@ def write_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+# What stores write would be commands to the operator's terminal; JSON has the same escapes.
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+
+
 def print_line(text: str = "") -> None:
-    """Print a line to stdout and flush."""
-    sys.stdout.write(f"{text}\n")
+    """Print a line to stdout, its control characters escaped, and flush."""
+    sys.stdout.write(f"{text.translate(_ESCAPES)}\n")
     sys.stdout.flush()
 
 
@@ -43,7 +47,7 @@ def _as_text(value: object) -> str:
 def print_error(text: str) -> None:
     """Print the one-line reason of a failed command to stderr."""
     line = " ".join(text.split())
-    sys.stderr.write(f"vitrine: {line}\n")
+    sys.stderr.write(f"vitrine: {line.translate(_ESCAPES)}\n")
     sys.stderr.flush()
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from server.commands import customers
 from tests.server.command_line import Vitrine
 
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
@@ -67,3 +68,16 @@ async def test_a_person_is_exported_and_erased_in_one_store_of_two(vitrine, tmp_
 async def test_an_unknown_person_is_an_error_of_one_line(vitrine, arguments, message):
     answer = vitrine("customer", arguments[0], "--tenant", new_store(vitrine), *arguments[1:])
     assert (answer.code, answer.err.strip()) == (1, f"vitrine: {message}")
+
+
+def test_an_export_that_fails_leaves_no_part_that_would_pass_for_the_whole(tmp_path: Path):
+    file = tmp_path / "ana.json"
+
+    def write_a_part() -> None:
+        with customers._opened(file) as output:
+            output.write("{")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        write_a_part()
+    assert not file.exists()

@@ -111,6 +111,16 @@ async def test_a_store_is_suspended_put_into_maintenance_and_resumed(vitrine, ho
     assert f"{tenant_id}  active " in vitrine("tenant", "list").out
 
 
+def test_names_of_stores_are_no_commands_to_the_operators_terminal(vitrine):
+    name = "Loja\x1b[2J\x9b1m"
+    tenant_id = vitrine("tenant", "create", name, "--json").json["tenant_id"]
+    printed = vitrine("tenant", "list").out
+    assert "Loja\\u001b[2J\\u009b1m" in printed
+    assert not {"\x1b", "\x9b"} & set(printed)
+    assert name in [store["name"] for store in vitrine("tenant", "list", "--json").json]
+    assert vitrine("tenant", "delete", tenant_id, "--yes").code == 0
+
+
 def test_an_unknown_store_is_rejected(vitrine):
     for named in (str(uuid4()), "nowhere.example", "no such thing"):
         error_line = vitrine("tenant", "suspend", named).error_line
