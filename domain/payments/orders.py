@@ -25,7 +25,8 @@ SELECT o.public_id, o.user_id FROM payments p JOIN orders o ON o.tenant_id = p.t
 WHERE p.tenant_id = $1 AND (p.id = $2 OR p.public_id = $3) AND o.deleted_at IS NULL
 """
 _OF_CALLER = "SELECT t.id FROM orders t WHERE t.tenant_id = $1 AND t.deleted_at IS NULL AND {condition}"
-_HOLD = "UPDATE orders SET hold_until = $3 WHERE tenant_id = $1 AND id = $2"
+# Orders of staff, apps and imports never expire.
+_HOLD = "UPDATE orders SET hold_until = $3 WHERE tenant_id = $1 AND id = $2 AND origin = 'storefront'"
 _REOPENED = "payment retried"
 PAYABLE = (OPEN, BACKORDERED, DECLINED, FAILED)
 """The statuses of orders that can be paid; a payment of one that was declined or failed opens it again."""
@@ -99,7 +100,7 @@ def reject_unpayable(locked: LockedOrder) -> None:
 
 
 async def reopen(scope: Scope, locked: LockedOrder, hold_minutes: int) -> None:
-    """Open a locked order again that was declined or failed: its stock is reserved until its time to pay is over again."""
+    """Open a locked order again that was declined or failed: a checkout reserves its stock until its time to pay is over again."""
     await apply_transition(scope, locked, OPEN, reason=_REOPENED, notify=False)
     until = scope.now + timedelta(minutes=hold_minutes) if hold_minutes else None
     await execute(_HOLD, scope.store.id, locked.id, until)

@@ -301,6 +301,17 @@ async def test_late_news_of_a_payment_that_is_over_do_not_touch_the_order(kit, o
     assert (await payments_of(kit, order))[1]["status"] == waiting["status"] == "PENDING"
 
 
+@pytest.mark.parametrize("origin, expires", [("storefront", True), ("admin", False)])
+async def test_only_a_checkout_expires_after_another_attempt_to_pay_it(kit, order, origin, expires):
+    await kit.rows(
+        "UPDATE orders SET origin = $3, hold_until = NULL WHERE tenant_id = $1 AND id = $2", order.id, origin
+    )
+    await create(kit, order, "CARD", card_token="tok_declined")
+    await create(kit, order)
+    assert await kit.status(order.id) == "O"
+    assert ((await kit.record("orders", order.id))["hold_until"] is not None) is expires
+
+
 async def test_the_gateways_news_of_a_cancellation_that_was_asked_for_cancel_no_order(kit, order):
     payment = await create(kit, order)
     await cancellation.cancel_payment(kit.scope, payment["public_id"], None)
