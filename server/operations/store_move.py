@@ -38,6 +38,7 @@ _NOTICE_SECONDS = 1.0
 """A changed status reaches every process within it."""
 _WRITERS_SECONDS = 3.0
 _POLL_SECONDS = 0.05
+_LOST_IN = {LEAVING: "the store stays read-only until then", LEFT: "the store has moved"}
 _PROBE_SECONDS = 5.0
 _ANSWER_SECONDS = 10.0
 
@@ -169,11 +170,7 @@ class StoreMove:
             ]
             if not lost:
                 raise
-            state = (
-                "the store stays read-only until then"
-                if self._source.state == LEAVING
-                else "the store serves on where it was"
-            )
+            state = _LOST_IN.get(self._source.state or "", "the store serves on where it was")
             raise ArchiveError(
                 f"the connection to the database {' and '.join(lost)} which the store moves is lost: repeat this when it answers; {state}"
             ) from error

@@ -385,7 +385,14 @@ async def test_a_store_is_not_read_only_for_as_long_as_the_other_database_doesn_
         with pytest.raises(ArchiveError, match=r"to which the store moves is lost.*serves on where it was"):
             await StoreMove(here, there, cut).run()
     assert await state(databases.here, public_id) == ("A", False, "followed")
-    await move(databases, sample)
+    async with sides(databases, public_id) as (here, there):
+
+        def end_here(name: str) -> None:
+            if name == "done":
+                here.connection.terminate()
+
+        with pytest.raises(ArchiveError, match=r"from which the store moves is lost.*the store has moved"):
+            await StoreMove(here, there, end_here).run()
     again = await move(databases, sample)
     assert (again.rows, await state(databases.there, public_id)) == (0, ("A", False, "arrived")), (
         "as an interrupted one"
