@@ -249,6 +249,8 @@ async def _reprice(
     if stored_lines(lines) == stored_lines(current):
         if not changes_price:
             return None
+        if not locked.imported:
+            _reject_unavailable_change(scope, references, changes, current)
         return _RepricingResult(
             await repricing.recalculate_totals(scope, locked, references, changes, current), current
         )
@@ -257,6 +259,15 @@ async def _reprice(
     await replace_lines(scope, locked, lines)
     totals = await repricing.recalculate_totals(scope, locked, references, changes, lines)
     return _RepricingResult({**totals, "vendor_id": sole_vendor(lines)}, current, lines)
+
+
+def _reject_unavailable_change(
+    scope: Scope, references: OrderReferences, changes: InputValues, lines: Sequence[PricedLine]
+) -> None:
+    """Reject methods that the order is to get, and none for shipping, where no order could be placed so."""
+    unchanged = {name: None for name in _METHODS if name not in changes}
+    needs_method = "shipping_method" in changes
+    reject_unavailable(scope, replace(references, **unchanged), lines, needs_method=needs_method)
 
 
 async def _changes_price(scope: Scope, locked: LockedOrder, changes: InputValues) -> bool:

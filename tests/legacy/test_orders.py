@@ -288,6 +288,29 @@ async def test_payment_and_shipping_method_can_change(sample):
     assert (await read(sample, sample.guest_order))["shipping_ids"] == str(sample.sedex)
 
 
+@pytest.mark.parametrize("value", [0, None, [], {}])
+async def test_an_order_of_physical_products_keeps_a_shipping_method(sample, value):
+    number = (await sample.post("/api/orders", order_body(sample))).body["order_id"]
+    before = (await sample.get(f"/api/orders/{number}")).body
+    refused = await sample.put(f"/api/orders/{number}", {"shipping_id": value})
+    assert (refused.status, refused.body["message"]) == (400, SHIPPING_REQUIRED)
+    assert (await sample.get(f"/api/orders/{number}")).body == before
+
+
+@pytest.mark.parametrize(
+    "field, path, created, message",
+    [
+        ("payment_id", "payments", {"payment": "Cheque"}, "the payment method is not available"),
+        ("shipping_id", "shippings", {"shipping": "Balsa"}, "the shipping method is not available"),
+    ],
+)
+async def test_an_order_does_not_change_to_a_disabled_method(sample, field, path, created, message):
+    method = (await sample.post(f"/api/{path}", {**created, "status": "D"})).body[field]
+    number = (await sample.post("/api/orders", order_body(sample))).body["order_id"]
+    refused = await sample.put(f"/api/orders/{number}", {field: method})
+    assert (refused.status, refused.body["message"]) == (422, message)
+
+
 async def test_the_customer_can_change(sample):
     await sample.put(f"/api/orders/{sample.order}", {"user_id": sample.bia.number})
     assert (await read(sample, sample.order))["user_id"] == str(sample.bia)
