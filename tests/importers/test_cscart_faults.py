@@ -63,8 +63,8 @@ async def test_a_shop_that_fails_at_random_is_brought_whole_in_the_end(
         faulty = await run.run(source, store.public_id)
         assert source.failures > before, f"nothing failed in import {turn}"
         assert faulty.failures or faulty.missing, f"no failure of import {turn} is reported"
-        told = json.loads(json.dumps(faulty.as_json()))
-        assert [tuple(each.values()) for each in told["failures"]] == faulty.failures, turn
+        shown = json.loads(json.dumps(faulty.as_json()))
+        assert [tuple(each.values()) for each in shown["failures"]] == faulty.failures, turn
     last = await run.run(unambiguous(), store.public_id)
     after = await contents_without_ids(store)
     different = {table: (rows, expected[table]) for table, rows in after.items() if rows != expected[table]}

@@ -226,9 +226,9 @@ def test_import_csv_and_jsonl_report_rows_by_line(vitrine, tmp_path, store):
     to = ("--tenant", str(store.public_id))
     tried = vitrine("import", "csv", str(table), *to, "--dry-run", "--no-progress")
     assert "products: 2 read, 1 to be created, 0 to be updated, 1 refused\n" in tried.out
-    told = json.loads(vitrine("import", "csv", str(table), *to, "--dry-run", "--no-progress", "--json").out)
-    assert (told["read"], told["created"], told["refused"], told["dry_run"]) == (2, 1, 1, True)
-    assert told["errors"] == tried.out.splitlines()[:1]
+    shown = json.loads(vitrine("import", "csv", str(table), *to, "--dry-run", "--no-progress", "--json").out)
+    assert (shown["read"], shown["created"], shown["refused"], shown["dry_run"]) == (2, 1, 1, True)
+    assert shown["errors"] == tried.out.splitlines()[:1]
     done = vitrine("import", "csv", str(table), *to, "--no-progress")
     assert done.out.startswith("products.csv:3: price: is 'x'")
     assert done.error_line == "1 products were not imported; they are listed above"
