@@ -138,7 +138,7 @@ STATEMENTS: Mapping[str, str] = {
         FROM cart_items n JOIN products t ON t.tenant_id = $1 AND t.id = n.product_id {_IMAGE}
         WHERE n.tenant_id = $1 AND n.cart_id = $2 ORDER BY n.id""",
     "S7 page": """
-        SELECT p.public_id::varchar, p.name::varchar, p.type::varchar, p.description::varchar, p.page_title::varchar,
+        SELECT p.public_id::varchar, p.name::varchar, p.type::varchar, p.description::varchar, nullif(p.page_title, '')::varchar,
             p.meta_description::varchar, p.link::varchar, u.public_id::varchar, u.name::varchar, u.slug::varchar
         FROM pages p LEFT JOIN pages u ON u.tenant_id = $1 AND u.id = p.parent_id AND u.status = 'A'
         WHERE p.tenant_id = $1 AND p.slug = $2::text::varchar AND p.status = 'A' AND p.deleted_at IS NULL""",
