@@ -37,8 +37,6 @@ def store_metrics_server(settings: Settings) -> AbstractAsyncContextManager[int 
 
 async def answer_graphql(request: web.Request) -> web.Response:
     """Answer a query of the operator in JSON: 200 with `data` or `errors`, 400 for a body that is none, 415 unless it is sent as JSON."""
-    from resolvers import platform  # on the first query: the schema's modules take memory
-
     if request.content_type != "application/json":
         return _error_response(415, "the content type must be application/json")
     try:
@@ -48,6 +46,8 @@ async def answer_graphql(request: web.Request) -> web.Response:
     failure = find_body_error(body) or ("" if body.get("query") else "query is required")
     if failure:
         return _error_response(400, failure)
+    from resolvers import platform  # on the first query: the schema's modules take memory
+
     return json_response(await platform.execute(body["query"], body.get("variables"), body.get("operationName")))
 
 

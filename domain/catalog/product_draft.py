@@ -61,10 +61,11 @@ class ProductDraft:
 
     @property
     def changes_vendor(self) -> bool:
-        """Return whether an existing product is given to another vendor."""
-        return self.current is not None and self.current["vendor_id"] != self.columns.get(
-            "vendor_id", self.current["vendor_id"]
-        )
+        """Return whether an existing product gets another vendor."""
+        if self.current is None:
+            return False
+        present = self.current["vendor_id"]
+        return bool(self.columns.get("vendor_id", present) != present)
 
     def named_images(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Iterate over the images of the input, with the name of the field of each."""
