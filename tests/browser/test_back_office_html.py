@@ -30,6 +30,8 @@ _UNSAFE = f"""[...{_PREVIEW}.querySelectorAll('*')].flatMap(each => [
 
 
 _EDITOR = "document.querySelector('[data-html=\"input.description\"] .ProseMirror')"
+_SELECTED = f"""(({{ doc, selection: {{ from, to, $from }} }}) =>
+    JSON.stringify([$from.parent.textBetween(0, $from.parentOffset), doc.textBetween(from, to)]))({_EDITOR}.editor.state)"""
 _SOURCE = "document.querySelector('[name=\"input.description\"]')"
 # As shops write them, and as the editor of CS-Cart did.
 EDITABLE = (
@@ -68,6 +70,14 @@ async def show(clerk: Clerk, product: str) -> None:
     await clerk.page.wait_for(f"{_EDITOR} !== null || {_SOURCE} !== null")
 
 
+async def select(clerk: Clerk, selection: str, before: str, selected: str) -> None:
+    """Run a selection until the editor, which hears of one later, has these words selected, after those `before` in the paragraph."""
+    expected = json.dumps([before, selected])
+    await clerk.page.wait_for(
+        f"({_EDITOR}.focus(), getSelection().{selection}, {_SELECTED}) === JSON.stringify({expected})"
+    )
+
+
 async def save(clerk: Clerk) -> None:
     await clerk.press("Salvar")
     await clerk.see("Salvo")
@@ -80,11 +90,11 @@ async def description_of(clerk: Clerk, product: str) -> str:
 @each_width
 async def test_a_description_is_written_as_it_will_look(clerk: Clerk) -> None:
     product = await open_product(clerk, "<p>Feito à mão</p><ul><li>Barro</li></ul>")
-    await clerk.page.evaluate(f"{_EDITOR}.focus(); getSelection().selectAllChildren({_EDITOR}.querySelector('p'))")
+    await select(clerk, f"selectAllChildren({_EDITOR}.querySelector('p'))", "", "Feito à mão")
     await clerk.press("Negrito")
     await clerk.page.wait_for(f"{_EDITOR}.querySelector('strong')?.innerText === 'Feito à mão'")
     assert await clerk.page.evaluate("document.querySelector('[aria-pressed=true]').innerText") == "Negrito"
-    await clerk.page.evaluate(f"getSelection().collapse({_EDITOR}.querySelector('strong').firstChild, 11)")
+    await select(clerk, f"collapse({_EDITOR}.querySelector('strong').firstChild, 11)", "Feito à mão", "")
     await clerk.page.type(" em Cunha")
     await clerk.check("description")
     await save(clerk)
@@ -94,9 +104,9 @@ async def test_a_description_is_written_as_it_will_look(clerk: Clerk) -> None:
     await clerk.page.wait_for(f"{_SOURCE}?.value === {json.dumps(expected)}")
     await clerk.check("description-source")
     await clerk.press("HTML")
-    await clerk.page.evaluate(f"{_EDITOR}.focus(); getSelection().selectAllChildren({_EDITOR}.querySelector('li p'))")
+    await select(clerk, f"selectAllChildren({_EDITOR}.querySelector('li p'))", "", "Barro")
     await clerk.press("Link")
-    await clerk.page.evaluate("document.activeElement.select()")
+    await clerk.page.wait_for("document.activeElement.matches('input') && (document.activeElement.select(), true)")
     await clerk.page.type("https://barro.example/")
     await clerk.page.press("Enter")
     await save(clerk)
