@@ -519,6 +519,7 @@ def test_growth_is_the_difference_of_the_middle_and_the_last_third(levels, secon
 def test_a_process_that_did_not_live_all_the_time_is_not_judged():
     assert growth_of("web", samples(60, 100, 100)[:100], 0.0, 300.0) is None
     assert growth_of("web", samples(60, 100, 100)[100:], 0.0, 300.0) is None
+    assert growth_of("web", samples(60, 100, 200)[20:], 0.0, 300.0) is None
     assert growth_of("web", samples(60, 100, 200, seconds=60), 0.0, 60.0) is None
 
 

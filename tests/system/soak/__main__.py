@@ -44,6 +44,7 @@ FOLDER, S3 = STORAGES = ("folder", "s3")
 # The embedded deployment gets a fifth of the time.
 _SHARES = {EXTERNAL: 0.8, EMBEDDED: 0.2}
 _START_SECONDS = 300.0
+_REPEATED = 5
 # A killed master is followed by the start of a program, which would take up most of a shorter run.
 _MASTER_SECONDS = 180.0
 UNEXPECTED = {"unexpected error", "an unexpected error occurred", "webhook delivery failed unexpectedly"}
@@ -80,6 +81,9 @@ def _run_deployments(arguments: argparse.Namespace) -> int:
             uvloop.run(_soak(kind, storage, seconds / (len(arguments.storage) if kind == CLUSTER else 1), findings))
     if len(findings):
         kinds = ", ".join(f"{kind} ({count})" for kind, count in findings.counts.most_common())
+        # Once more, where a log that was cut has them too.
+        for line in findings.lines[:_REPEATED]:
+            print(line)
         print(f"soak: {len(findings)} wrong answers: {kinds}; logs are in {LOGS}; seed {arguments.seed}")
         return 1
     print("soak: no wrong answer, no growing memory")

@@ -25,6 +25,7 @@ MAX_GROWTH_OF_SHORT_RUNS = 0.30
 SHORT_THIRD_SECONDS = 180.0
 MIN_GROWTH_MB = 8.0
 MIN_THIRD_SECONDS = 45.0
+MAX_LATE_START_SECONDS = 10.0
 # Connections cut by a fault may take this long to end in PostgreSQL.
 _SETTLE_SECONDS = 15.0
 
@@ -45,9 +46,10 @@ class Growth:
 
 
 def growth_of(name: str, samples: Sequence[tuple[float, float]], began: float, ended: float) -> Growth | None:
-    """Compare the thirds of a process's samples (time, MB); None for one that did not live that long, and for a short run."""
+    """Compare the thirds of a process's samples (time, MB); None for one that did not live all that time, and for a short run."""
     third = (ended - began) / 3
-    if third < MIN_THIRD_SECONDS:
+    # One that replaced a killed process later fills its caches in the thirds that are compared.
+    if third < MIN_THIRD_SECONDS or samples[0][0] > began + MAX_LATE_START_SECONDS:
         return None
     middle = [value for at, value in samples if began + third <= at < began + 2 * third]
     last = [value for at, value in samples if at >= began + 2 * third]
