@@ -186,7 +186,7 @@ async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
         for row in inserted:
             pending.pop(row["public_id"]).product_id = row["id"]
         for draft in pending.values():
-            draft.columns["slug"] = f"{draft.columns['slug'][:100]}-{uuid7().hex[-8:]}"
+            draft.columns["slug"] = f"{_stem(draft.columns['slug'])}-{uuid7().hex[-8:]}"
 
 
 def _new_row(scope: Scope, draft: ProductDraft) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -86,6 +87,16 @@ async def test_a_renamed_record_keeps_its_slug_until_another_is_set(entity: str,
     answer = await sample.post("/graphql", {"query": deleted, "variables": {"id": first["id"]}}, auth="bearer")
     assert "errors" not in answer.body
     assert (await _write(sample, update, entity, {"slug": "cancoes-do-mar"}))["slug"] == "cancoes-do-mar"
+
+
+@pytest.mark.parametrize("entity", MADE)
+async def test_a_suffix_follows_a_long_slug_after_one_separator(entity: str, sample: SampleStore) -> None:
+    cut_at_a_hyphen = "a" * 109 + " " + "b" * 10
+    made = [(await _create(sample, entity, name=cut_at_a_hyphen))["slug"] for _ in range(12)]
+    assert made[1:11] == ["a" * 109 + f"-{number}" for number in range(2, 12)]
+    assert re.fullmatch("a{109}-[0-9a-f]{8}", made[11])
+    path = f"{'c' * 109}/{'b' * 10}.html"
+    assert [(await _create(sample, entity, slug=path))["slug"] for _ in range(2)] == [path, "c" * 109 + "-2"]
 
 
 @pytest.mark.parametrize("entity", MADE)
