@@ -5,6 +5,7 @@ Files that come with a request are stored by `domain.carts.files`, by the same r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from uuid import UUID, uuid4
 
 from domain.carts.files import check_space, checked_name, count_upload, find_option, inspect
 from domain.carts.locked import LockedCart, find_cart, lock_open_cart, reject_closed
+from domain.media.fetching import FileContent
 from domain.media.option_files import (
     IS_IN_LINE,
     DownloadableFile,
@@ -27,7 +29,7 @@ from kernel.fields import InputValues, read_fields
 from kernel.ids import parse_uuid
 from kernel.received_files import file_of_bytes
 from kernel.scope import Scope, active_scope
-from models.connection.database import execute, fetchrow, transaction
+from models.connection.database import execute, fetchrow, fetchval, transaction
 from models.rows import insert_row
 
 _FILE = f"""
@@ -45,6 +47,9 @@ _LEAVE = """
 UPDATE option_files SET cart_id = NULL WHERE tenant_id = $1 AND id = $2
 RETURNING NOT EXISTS (SELECT FROM option_files o WHERE o.tenant_id = $1 AND o.file_id = option_files.file_id
     AND o.id <> option_files.id AND (o.cart_id IS NOT NULL OR o.order_id IS NOT NULL)) AS is_last
+"""
+_IS_KEPT = """
+SELECT EXISTS (SELECT FROM option_files WHERE tenant_id = $1 AND file_id = $2 AND (cart_id IS NOT NULL OR order_id IS NOT NULL))
 """
 _FORGET = "DELETE FROM option_files WHERE tenant_id = $1 AND id = $2"
 
@@ -112,12 +117,20 @@ async def _store(scope: Scope, cart: object, row: dict[str, Any]) -> dict[str, A
     facts = await inspect(file_of_bytes(content, row["file_name"], row["mime_type"]), row["file_name"])
     key = option_file_key(scope.store.public_id, row["file_id"])
     await storage().put(key, content, DownloadableFile(row["file_name"], facts.mime_type).headers())
-    async with transaction(scope):
-        locked = await lock_open_cart(scope, cart)
-        await _find(scope, locked, row["file_id"])
-        await execute(_COMPLETE, scope.store.id, row["id"], facts.mime_type, facts.bytes, facts.sha256, scope.now)
+    try:
+        await _complete(scope, cart, row, facts)
+    except NotFound:  # deleted meanwhile, with what was stored of it until then
+        if not await fetchval(_IS_KEPT, scope.store.id, row["file_id"]):
+            await storage().delete([key, upload])
+        raise
     await storage().delete([upload])
     return {**row, "mime_type": facts.mime_type, "bytes": facts.bytes}
+
+
+async def _complete(scope: Scope, cart: object, row: Mapping[str, Any], facts: FileContent) -> None:
+    async with transaction(scope):
+        await _find(scope, await lock_open_cart(scope, cart), row["file_id"])
+        await execute(_COMPLETE, scope.store.id, row["id"], facts.mime_type, facts.bytes, facts.sha256, scope.now)
 
 
 async def delete_file(scope: Scope, cart: object, file: object) -> None:

@@ -22,11 +22,12 @@ SELECT o.id, o.unused_since = '-infinity' AS is_deleted FROM media_files f
 JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_id, f.id)
 WHERE f.tenant_id = $1 AND md5(f.source_url) = $2 AND f.source_url = $3
 """
+# It waits for the transactions that refer to the file (`resolve_images`), and those to come wait for it.
 _LOCK = """
 SELECT f.id, f.public_id, f.sha256, f.source_url, f.mime_type, f.bytes, f.original_id, f.error FROM media_files f
 WHERE f.tenant_id = $1 AND f.public_id = $2 AND ($5 OR f.original_id IS NULL) AND f.unused_since IS DISTINCT FROM '-infinity'
     AND ($3::bigint IS NULL OR f.vendor_id = $3) AND ($4::bigint IS NULL OR f.user_id = $4)
-FOR NO KEY UPDATE
+FOR UPDATE
 """
 _IS_USED = f"SELECT {IS_USED} FROM media_files f WHERE f.tenant_id = $1 AND f.id = $2"
 _DELETE = "UPDATE media_files SET unused_since = '-infinity', next_attempt_at = NULL, updated_at = $3 WHERE tenant_id = $1 AND id = $2"

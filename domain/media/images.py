@@ -26,7 +26,7 @@ from models.rows import json_text
 _NO_IMAGE: Mapping[str, Any] = {"image_url": "", "image_alt": "", "media_id": None}
 _NOTHING: Mapping[int, str] = {}
 
-# A file that has the content of another one is that one.
+# A file that has the content of another one is that one. Until the open transaction refers to it, it isn't deleted (`delete_file`).
 _FILES = """
 SELECT f.public_id AS named_id, f.sha256 AS named_sha256, f.source_url AS named_url, o.id, o.sha256, o.mime_type, o.source_url,
     EXISTS (
@@ -35,7 +35,7 @@ SELECT f.public_id AS named_id, f.sha256 AS named_sha256, f.source_url AS named_
 FROM media_files f JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_id, f.id)
 WHERE f.tenant_id = $1 AND o.unused_since IS DISTINCT FROM '-infinity' AND (
     f.public_id = ANY($2::uuid[]) OR f.sha256 = ANY($3::text[]) OR f.source_url IS NOT NULL AND md5(f.source_url) = ANY($4::text[])
-)
+) FOR KEY SHARE OF o
 """
 _INSERT_LINKS = """
 INSERT INTO media_files (tenant_id, public_id, source_url, next_attempt_at, created_at, updated_at)

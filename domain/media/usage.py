@@ -37,6 +37,12 @@ _REFERENCES = [
 ]
 IS_USED = f"({' OR '.join(_REFERENCES)})"
 """The condition that a record refers to the file `f`."""
+# Before they are marked as deleted: it waits for the transactions that refer to them (`domain.media.images.resolve_images`).
+_LOCK_LONG_UNUSED = """
+SELECT FROM media_files
+WHERE tenant_id = $1 AND original_id IS NULL AND next_attempt_at IS NULL AND unused_since > '-infinity' AND unused_since <= $2
+ORDER BY id FOR UPDATE
+"""
 _MARK = f"""
 UPDATE media_files f SET unused_since = n.unused_since, updated_at = $2
 FROM (
@@ -90,6 +96,7 @@ async def unused_files(
 ) -> list[DeletedFile]:
     """Note which files are unused since when, and return some that have been for longer, deleted at an earlier run."""
     async with transaction(scope):
+        await execute(_LOCK_LONG_UNUSED, scope.store.id, scope.now - older_than)
         await execute(_MARK, scope.store.id, scope.now, older_than)
     rows = await fetch(_DELETED, scope.store.id, scope.now - settled, limit)
     return [DeletedFile(row["id"], row["public_id"], row["sha256"]) for row in rows]

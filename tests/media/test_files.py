@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from contextvars import Context
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,16 +12,19 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from domain.catalog.categories import CATEGORY_RECORDS
 from domain.jobs import delete_unused_media
 from domain.media import fetching, usage
 from domain.media.addresses import media_key, upload_key
 from domain.media.fetching import ClaimedFile, FileContent
+from domain.media.files import delete_file
+from domain.media.usage import DeletedFile
 from domain.storage import storage
 from kernel.scope import active_scope
-from models.connection.database import cross_store_connection
+from models.connection.database import cross_store_connection, fetchval, transaction
 from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.sample_store import SampleStore
-from tests.media.test_images import PRODUCT_UPDATE, add_file, digest, graphql, update
+from tests.media.test_images import PRODUCT_UPDATE, add_file, digest, graphql, refused, update
 
 CREATE = "mutation($url: String!, $alt: String) { media_create(source_url: $url, alt: $alt) { id status url source_url alt } }"
 FILES = "query($filter: MediaFileFilter) { media_files(filter: $filter) { id status } }"
@@ -224,6 +229,51 @@ async def test_a_file_that_a_record_shows_is_not_deleted(sample: SampleStore) ->
     assert (await graphql(sample, "query($id: ID!) { media_file(id: $id) { id } }", id=file.id))["media_file"] is None
     code, _ = await code_of(sample, delete, id=file.id)
     assert code == "NOT_FOUND"
+
+
+async def until_it_waits(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Run work outside of the open transaction until it waits for a lock of this."""
+    task = asyncio.create_task(work, context=Context())
+    async with asyncio.timeout(10):
+        while not await fetchval("SELECT count(*) FROM pg_locks WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"):
+            assert not task.done(), task.result()
+            await asyncio.sleep(0.02)
+    return task
+
+
+async def test_a_file_that_a_record_begins_to_show_is_not_deleted(sample: SampleStore) -> None:
+    file = await add_file(sample)
+    async with transaction(sample.scope):
+        await CATEGORY_RECORDS.update(sample.scope, sample.kitchen.id, {"image": {"media_id": file.id}})
+        delete = code_of(sample, "mutation($id: ID!) { media_delete(id: $id) { id } }", id=file.id)
+        deleting = await until_it_waits(delete)
+    assert await deleting == ("RULE_VIOLATION", {"reason": "media_in_use"})
+
+
+async def test_the_job_keeps_a_long_unused_file_that_a_record_begins_to_show(sample: SampleStore) -> None:
+    file = await add_file(sample, unused_since=sample.scope.now - timedelta(days=30))
+    async with transaction(sample.scope):
+        await CATEGORY_RECORDS.update(sample.scope, sample.kitchen.id, {"image": {"media_id": file.id}})
+        job = await until_it_waits(unused_files(sample))
+    await job
+    assert await sample.value("select unused_since from media_files where id = $1", file.number) is None
+
+
+@pytest.mark.parametrize("deleted_by", ["administrator", "job"])
+async def test_no_record_begins_to_show_a_file_that_is_being_deleted(sample: SampleStore, deleted_by: str) -> None:
+    file = await add_file(sample, unused_since=sample.scope.now - timedelta(days=30))
+    show = "mutation($id: ID!, $input: CategoryInput!) { category_update(id: $id, input: $input) { id } }"
+    async with transaction(sample.scope):
+        await (unused_files(sample) if deleted_by == "job" else delete_file(sample.scope, file.id))
+        image = {"image": {"media_id": file.id}}
+        showing = await until_it_waits(refused(sample, show, id=sample.kitchen.id, input=image))
+    assert await showing == {"image.media_id": "not_found"}
+
+
+async def unused_files(sample: SampleStore) -> list[DeletedFile]:
+    """Mark the files that are unused for long, as the job does."""
+    with active_scope(sample.scope):
+        return await usage.unused_files(sample.scope, limit=100)
 
 
 async def test_unused_files_are_deleted_after_seven_days(sample: SampleStore) -> None:

@@ -163,6 +163,24 @@ async def test_a_file_is_deleted_unless_a_line_names_it(
     assert closed.status == 409, closed.raw
 
 
+async def test_nothing_is_left_of_a_file_that_is_deleted_while_its_upload_is_completed(
+    storefront: StorefrontClient, photo: str, media_folder: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, cart = encoded(".png"), await storefront.cart()
+    begun = (await begin(storefront, cart, photo, bytes=len(content))).body
+    assert (await put(storefront.sample, begun["url"], content)).status == 201
+    stored, store = list[str](), media_folder.put
+
+    async def delete_before(key: str, *arguments: Any) -> None:
+        assert (await storefront.delete(f"carts/{cart}/files/{begun['file_id']}")).status == 204
+        await store(key, *arguments)
+        stored.append(key)
+
+    monkeypatch.setattr(media_folder, "put", delete_before)
+    assert (await storefront.post(f"carts/{cart}/file-uploads/{begun['file_id']}")).status == 404
+    assert [await media_folder.head(key) for key in stored] == [None]
+
+
 async def test_links_are_at_the_stores_own_host(storefront: StorefrontClient, photo: str) -> None:
     sample, cart, content = storefront.sample, await storefront.cart(), encoded(".png")
     [host] = [each["host"] for each in await find_hosts(sample.scope)]
