@@ -18,7 +18,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from auth.storefront_keys import derived_storefront_key
-from domain.content.redirects import SEGMENTS, find_target
+from domain.content.redirects import SEGMENTS, find_target, opens
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
@@ -83,9 +83,12 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
         primary = await store_resolver.primary_host(host)
         if primary is not None:
             raise _redirection(request, settings, primary)
-        if status == 404 or "slug" in request.match_info:
+        is_record = "slug" in request.match_info
+        if is_record and not await _opens(request, store):
+            status = 404
+        if status == 404:
             await _follow_redirect(request, store)
-        if status == 404 and "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
+        if status == 404 and not is_record and "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
             raise web.HTTPNotFound
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:
@@ -104,6 +107,13 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
     if settings.example_storefront or (settings.example_storefront is None and not settings.is_production):
         # Elsewhere an unknown path costs no search for its store.
         app.router.register_resource(_unknown_paths(taken, functools.partial(shop, status=404)))
+
+
+async def _opens(request: web.Request, store: Store) -> bool:
+    """Return whether the path is the address of a record that shoppers may open."""
+    scope = system_scope(store)
+    with active_scope(scope):
+        return await opens(scope, request.path.split("/")[1], request.match_info["slug"])
 
 
 async def _follow_redirect(request: web.Request, store: Store) -> None:

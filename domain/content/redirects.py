@@ -149,6 +149,16 @@ async def find_target(scope: Scope, path: str) -> str | None:
     return target
 
 
+async def opens(scope: Scope, segment: str, slug: str) -> bool:
+    """Return whether shoppers who aren't signed in may open the record at an address, by the segments of `SEGMENTS`."""
+    table = next(table for table, own in SEGMENTS.items() if own == segment)
+    if has_forbidden_characters(slug):
+        return False
+    sql = f"SELECT EXISTS (SELECT FROM {table} t WHERE t.tenant_id = $1 AND t.slug = $2 AND t.deleted_at IS NULL AND {_OPEN[table]})"
+    is_open: bool = await fetchval(sql, scope.store.id, nfc(slug))
+    return is_open
+
+
 # --- Changes ---------------------------------------------------------------------------------------------------------------------
 
 

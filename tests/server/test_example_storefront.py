@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from auth.storefront_keys import revoke_storefront_key
+from domain.content.redirects import SEGMENTS
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
@@ -117,6 +118,26 @@ async def test_an_unknown_path_of_a_store_is_the_shops_page_with_404(
         assert (await get(everywhere, sample.host, path, method="POST", headers=browser))[0] == 404, path
         status, _, body = await get(everywhere, sample.host, path)
         assert (status, json.loads(body)) == (404, {"error": "route not found"}), path
+
+
+@needs_assets
+async def test_the_page_of_a_record_that_shoppers_cannot_open_is_the_shops_page_with_404(
+    everywhere: HttpClient, sample: SampleStore
+) -> None:
+    _, _, page = await get(everywhere, sample.host)
+    create = 'mutation { collection_create(input: {name: "Verão", slug: "verao"}) { id } }'
+    await sample.post("/graphql", {"query": create}, auth="bearer")
+    for table, segment in SEGMENTS.items():
+        slug = await sample.value(
+            f"select slug from {table} where status = 'A' and deleted_at is null order by id limit 1"
+        )
+        assert (await get(everywhere, sample.host, f"/{segment}/{slug}"))[0] == 200, table
+        await sample.execute(f"update {table} set status = 'D' where slug = $1", slug)
+        for path in (f"/{segment}/{slug}", f"/{segment}/nada", f"/{segment}/a{'%CC%81' * 40}"):
+            for method, shown in (("GET", page), ("HEAD", "")):
+                status, _, body = await get(everywhere, sample.host, path, method=method)
+                assert (status, body) == (404, shown), (path, method)
+        await sample.execute(f"update {table} set status = 'A' where slug = $1", slug)
 
 
 @pytest.mark.parametrize(
