@@ -17,7 +17,13 @@ from domain.mails.order_mails import STATUS_MAILS
 from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.shipment_rows import NewShipment, insert_shipment, resolve_units, set_tracking_code
+from domain.orders.shipment_rows import (
+    NewShipment,
+    correct_only_shipment,
+    insert_shipment,
+    resolve_units,
+    set_tracking_code,
+)
 from domain.orders.transitions import COMPLETE, PAID, Transition, decide_transition
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import settle_coupons
@@ -27,6 +33,7 @@ from kernel.errors import Conflict, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
+from models import audit
 from models.connection.database import Plans, fetchrow, fetchval, transaction
 
 _TRACKING = {"tracking_code": InputField("code", short_text), "carrier": InputField("carrier", short_text)}
@@ -235,16 +242,26 @@ def read_tracking(code: str | None, carrier: str | None) -> Tracking | None:
 async def update_tracking(
     scope: Scope, locked: LockedOrder, tracking: Tracking | None, *, emit_events: bool = True
 ) -> bool:
-    """Store a tracking code and, for an order in `C`, record a shipment unless all units were shipped; return whether anything changed.
+    """Store a tracking code and, for an order in `C`, record a shipment; return whether anything changed.
 
-    A retried request finds every unit shipped and records no second shipment.
+    Where every unit was shipped before, no second shipment is recorded, and the code becomes that of the only one.
     """
     if tracking is None:
         return False
     changed = await set_tracking_code(scope, locked, tracking.code)
     if locked.status != COMPLETE:
         return changed
-    return await ship_rest(scope, locked, tracking, emit_events=emit_events) or changed
+    if await ship_rest(scope, locked, tracking, emit_events=emit_events):
+        return True
+    shipment_id = await correct_only_shipment(scope, locked, tracking.code, tracking.carrier)
+    if shipment_id is None:
+        return changed
+    await audit.record_update(scope, "shipment", shipment_id, ["tracking_number"])
+    if emit_events:
+        await record_events.emit_records(scope, event_types.SHIPMENT_UPDATED, [shipment_id])
+        if changed:  # by no other status, which has a mail of its own
+            await mail_shipment(scope, locked, shipment_id)
+    return True
 
 
 async def ship_rest(scope: Scope, locked: LockedOrder, tracking: Tracking, *, emit_events: bool = True) -> bool:

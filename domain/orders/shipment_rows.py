@@ -92,6 +92,14 @@ UPDATE orders SET tracking_code = $3, updated_at = $4
 WHERE tenant_id = $1 AND id = $2
 """
 
+# With several shipments nobody knows whose code it is.
+_CORRECT_ONLY_ONE = """
+UPDATE shipments s SET tracking_number = $3, carrier = coalesce(nullif($4, ''), s.carrier), updated_at = $5
+WHERE s.tenant_id = $1 AND s.order_id = $2 AND s.tracking_number <> $3
+    AND NOT EXISTS (SELECT FROM shipments o WHERE o.tenant_id = $1 AND o.order_id = $2 AND o.id <> s.id)
+RETURNING s.id
+"""
+
 
 async def insert_shipment(
     scope: Scope, order: LockedOrder, shipment: NewShipment, quantities: Quantities | None = None
@@ -154,6 +162,14 @@ async def set_tracking_code(scope: Scope, order: LockedOrder, tracking_code: str
     if order.tracking_code == tracking_code:
         return False
     return await execute(_SET_TRACKING_CODE, scope.store.id, order.id, tracking_code, scope.now) > 0
+
+
+async def correct_only_shipment(scope: Scope, order: LockedOrder, tracking_code: str, carrier: str) -> int | None:
+    """Give the only shipment of an order this tracking code, and the carrier unless empty; return its id if that changed it."""
+    shipment_id: int | None = await fetchval(
+        _CORRECT_ONLY_ONE, scope.store.id, order.id, tracking_code, carrier, scope.now
+    )
+    return shipment_id
 
 
 async def _load_unshipped(scope: Scope, order: LockedOrder, replacing: int | None) -> list[UnshippedLine]:

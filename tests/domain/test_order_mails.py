@@ -320,6 +320,15 @@ async def test_a_packed_shipment_is_mailed_when_it_leaves_and_when_its_code_chan
     assert ["BR9" in mail.body for mail in await mails(kit)] == [False, True]
 
 
+async def test_another_tracking_code_of_a_shipped_order_is_mailed(kit):
+    order, _ = await order_of(kit)
+    await change_status(kit.as_admin(), order.id, "C", tracking_code="BR1")
+    await change_status(kit.as_admin(), order.id, "C", tracking_code="BR9")
+    await change_status(kit.as_admin(), order.id, "C", tracking_code="BR9")
+    assert await kinds(kit) == ["order_shipped", "order_shipped"]
+    assert ["BR9" in mail.body for mail in await mails(kit)] == [False, True]
+
+
 # --- What sends none ---------------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from domain.orders.lifecycle import change_status
 from domain.orders.payments import record_payment
 from domain.orders.shipments import create_shipment
 from domain.purchase.draft import parse_lines
@@ -111,6 +112,29 @@ async def test_completing_with_a_tracking_code_records_a_shipment(kit):
     await update_order(kit.as_admin(), order.id, {"status": "C", "tracking_code": "BR1", "carrier": "Correios"})
     [shipment] = await kit.rows("SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
     assert shipment["tracking_number"] == "BR1"
+
+
+async def test_another_tracking_code_of_a_shipped_order_is_that_of_its_only_shipment(kit):
+    order = await kit.order((await kit.product(), 2))
+    await change_status(kit.as_admin(), order.id, "C", tracking_code="BR1", carrier="Correios")
+    for change in ({"status": "C", "tracking_code": "BR2"}, {"tracking_code": "BR3", "carrier": "Jadlog"}):
+        for _ in range(2):
+            await update_order(kit.as_admin(), order.id, change)
+    updates = [event["data"] for event in await kit.events() if event["name"] == "shipment.updated"]
+    assert [data["tracking_number"] for data in updates] == ["BR2", "BR3"]
+    [shipment] = await kit.rows("SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2", order.id)
+    assert (shipment["tracking_number"], shipment["carrier"]) == ("BR3", "Jadlog")
+
+
+async def test_another_tracking_code_of_an_order_with_several_shipments_leaves_them(kit):
+    order = await kit.order((await kit.product(), 2))
+    [line] = await kit.lines(order.id)
+    await create_shipment(kit.scope, order.id, {line["id"]: 1}, {"tracking_number": "BR1"})
+    await change_status(kit.as_admin(), order.id, "C", tracking_code="BR2")
+    await change_status(kit.as_admin(), order.id, "C", tracking_code="BR3")
+    shipments = await kit.rows("SELECT * FROM shipments WHERE tenant_id = $1 AND order_id = $2 ORDER BY id", order.id)
+    assert [shipment["tracking_number"] for shipment in shipments] == ["BR1", "BR2"]
+    assert (await kit.record("orders", order.id))["tracking_code"] == "BR3"
 
 
 # --- Lines and amounts ---------------------------------------------------------------------------------------------------------
