@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping
 from time import perf_counter
+from urllib.parse import unquote_to_bytes
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
@@ -132,7 +133,7 @@ def pipeline(
             raise missing
         if policy is None:
             return await handler(request)
-        if not target.isascii() or "%00" in target:
+        if "%" in target or not target.isascii():
             _reject_unstorable(target)
         limiter.begin_request(request, family, address)
         try:
@@ -281,10 +282,15 @@ def _reject_other_host(target: URL, host: str) -> None:
 
 
 def _reject_unstorable(raw: str) -> None:
-    """Reject NUL and invalid UTF-8 in a URL that is not ASCII or has a NUL: PostgreSQL can't store them."""
-    if "%00" not in raw and not has_forbidden_characters(raw):
-        return
-    path, _, _ = raw.partition("?")
+    """Reject what PostgreSQL can't store, and a query that is not UTF-8: with other characters in its place it would find other records."""
+    path, _, query = raw.partition("?")
     if "%00" in path or has_forbidden_characters(path):
         raise web.HTTPNotFound
-    raise MalformedRequest("invalid parameter", detail="the query holds NUL or bytes that are not UTF-8")
+    try:
+        is_text = not has_forbidden_characters(unquote_to_bytes(query).decode())
+    except UnicodeError:
+        is_text = False
+    if not is_text:
+        raise MalformedRequest(
+            "invalid parameter", detail="the query holds bytes that are not UTF-8, or characters that text can't have"
+        )

@@ -260,6 +260,13 @@ async def test_unusual_query_strings_are_answered(admin: Client, collection: str
         assert answer.status in (200, 400), query
 
 
+async def test_a_search_that_is_not_utf8_is_refused(admin: Client) -> None:
+    """`é` in Latin-1: read as a replacement character, which is no word, it would list all categories."""
+    await _insert_records(admin.store, "categories", 1)
+    answer = await admin.get(URL(f"{ADMIN}/categories?search=caf%E9", encoded=True))
+    assert (answer.status, answer.body["error"]) == (400, "invalid parameter")
+
+
 @pytest.mark.parametrize("collection", COLLECTIONS)
 async def test_the_statement_count_of_a_list_is_constant(admin: Client, collection: str) -> None:
     max_statements = {"products": 4, "categories": 2, "orders": 3, "users": 2, "customers": 2}

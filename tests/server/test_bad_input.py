@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+
 import pytest
 from aiohttp import web
 
@@ -46,15 +49,18 @@ def status_of(response: bytes) -> int:
         (b"/api/v1/public/1?q=a%00b", 400),
         (b"/api/v1/public/1?%00=b", 400),
         (b"/api/v1/public/1?q=%2500", 200),
-        (b"/api/v1/public/1?q=%ff%fe", 200),
-        (b"/api/v1/public/1?q=%ed%a0%80", 200),
+        (b"/api/v1/public/1?q=%ff%fe", 400),
+        (b"/api/v1/public/1?q=%ed%a0%80", 400),
+        (b"/api/v1/public/1?q=%C3%A7", 200),
+        (b"/api/v1/public/1?q=e" + b"%CC%81" * 30, 200),
+        (b"/api/v1/public/1?q=e" + b"%CC%81" * 31, 400),
         (b"/api/v1/public/1?q=%", 200),
         (b"/api/v1/public/1?q=%zz&&&=&==", 200),
         (b"/api/v1/public/%ff%fe", 200),
         (b"/api/v1/public/%zz", 200),
-        (b"/api/v1/public/1?q=cal\xc3\xa7ado", 400),  # the parser takes ASCII only
+        (b"/api/v1/public/1?q=cal\xc3\xa7ado", 200),
         (b"/api/v1/public/1?q=\xff\xfe", 400),
-        (b"/api/v1/public/\xff\xfe", 400),
+        (b"/api/v1/public/\xff\xfe", 200),
         (b"/api/v1/public/..%2f..%2fetc", 200),
         (b"/api/v1/admin/../public/1", 404),
         (b"//api//v1//public/1", 404),
@@ -71,6 +77,27 @@ def status_of(response: bytes) -> int:
 async def test_an_unusual_url_gets_a_response(target, status):
     async with run_server(*ROUTES) as server:
         assert status_of(await server.send_raw(get(target))) == status
+
+
+async def test_a_target_that_is_not_percent_encoded_is_read_as_utf8():
+    """PHP's curl and file_get_contents send names as they are."""
+    target = "/api/v1/public/calçado".encode()
+    head = b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\nUser-Agent: \xe7\r\n"
+    async with run_server(*ROUTES) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:  # arrives with its connection
+            client.sendall(head + b"Connection: close\r\n\r\n")
+            client.setblocking(False)
+            async with asyncio.timeout(5):
+                at_once = await asyncio.get_running_loop().sock_recv(client, 10_000)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(head + b"Content-Length: 2\r\n\r\n{}")
+        first = await reader.readuntil(b"}")
+        writer.write(head + b"Connection: close\r\n\r\n")
+        second = await reader.read()
+        writer.close()
+    for response in (at_once, first, second):
+        assert status_of(response) == 200
+        assert response.endswith('{"id":"calçado"}'.encode())
 
 
 @pytest.mark.parametrize(
