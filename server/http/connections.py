@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, cast
@@ -36,6 +37,8 @@ OPTIONS: dict[str, Any] = {
     "auto_decompress": False,
 }
 
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
 # aiohttp itself refuses repeated headers of HTTP, such as `Host`.
 _SINGLE_HEADERS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Tenant-ID"), istr("Idempotency-Key"))
 
@@ -52,7 +55,7 @@ class Connection(web.RequestHandler):
     The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
     """
 
-    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer", "is_excess")
+    __slots__ = ("_address_key", "_head_timer", "_is_new", "_limits", "_write_timer", "is_excess")
 
     def __init__(self, limits: _ConnectionLimits, **options: Any) -> None:
         super().__init__(**options)
@@ -60,6 +63,7 @@ class Connection(web.RequestHandler):
         self.is_excess = False
         """Whether its address has too many connections: the first request is answered with 429."""
         self._address_key = ""
+        self._is_new = True
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -92,12 +96,21 @@ class Connection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Parse the data; start the time-out of a request head that is incomplete."""
+        is_first, self._is_new = self._is_new, False
+        waiter = head_waiter(self)
+        if is_first or (self._head_timer is None and waiter is not None and not waiter.done()):
+            data = _with_ascii_target(data)
         super().data_received(data)
+        if is_first and waiter is None:  # the task that waits for heads has not begun
+            asyncio.get_running_loop().call_soon(self._watch_head)
+        elif data:
+            self._watch_head()
+
+    def _watch_head(self) -> None:
         waiter = head_waiter(self)
         if waiter is None or waiter.done():
-            if self._head_timer is not None:
-                self._cancel_head_timer()
-        elif data and self._head_timer is None:
+            self._cancel_head_timer()
+        elif self._head_timer is None:
             self._start_head_timer()
 
     def _start_head_timer(self) -> None:
@@ -168,6 +181,16 @@ class Connection(web.RequestHandler):
         )
         response.force_close()
         return response
+
+
+def _with_ascii_target(head: bytes) -> bytes:
+    """Percent-encode the bytes of a head's first line that are not ASCII, which the parser refuses.
+
+    Scripts in PHP send a name as it is (`?q=Calçado`); CS-Cart and the usual web servers read it.
+    """
+    end = head.find(b"\n")
+    line = head if end < 0 else head[:end]
+    return head if line.isascii() else _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], line) + head[len(line) :]
 
 
 def _reason(error: BaseException | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -303,6 +304,18 @@ async def test_a_request_head_that_arrives_too_slowly_closes_the_connection(earl
         with contextlib.suppress(ConnectionResetError):  # when a byte arrived after the end
             assert await reader.read() == b""
         assert time.monotonic() - started > 0.4
+
+
+async def test_a_part_of_a_head_that_arrives_with_its_connection_is_timed_too():
+    async with run_server(*ROUTES, settings=Settings(header_timeout=0.3)) as server:
+        clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(10)]
+        for client in clients:  # before the server has accepted any
+            client.sendall(head("/api/v1/fine")[:-2])
+            client.setblocking(False)
+        async with asyncio.timeout(5):
+            for client in clients:
+                assert await asyncio.get_running_loop().sock_recv(client, 100) == b""
+                client.close()
 
 
 async def test_a_slow_body_and_a_slow_handler_are_not_bound_by_the_header_time():
