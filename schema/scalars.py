@@ -120,6 +120,9 @@ def _serialize_int(value: Any) -> int:
     return int(value)
 
 
+# What is at either end of the calendar, asyncpg writes as infinite, and reads without a zone.
+_FIRST_TIME = datetime.min.replace(microsecond=1, tzinfo=UTC)
+_LAST_TIME = datetime.max.replace(microsecond=999_998, tzinfo=UTC)
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))?")
 
 
@@ -128,10 +131,9 @@ def _parse_time(value: Any) -> datetime:
         text = value.upper().replace("Z", "+00:00")
         try:
             parsed = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
-            if parsed.tzinfo is None:
-                return parsed.replace(tzinfo=UTC)
             # Converting the first or last day of the calendar to UTC may overflow.
-            return parsed.astimezone(UTC)
+            parsed = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+            return min(max(parsed, _FIRST_TIME), _LAST_TIME)
         except (ValueError, OverflowError):
             pass
     raise _error(f"expected a time in RFC 3339 such as 2026-11-20T18:00:00Z, got {repr_value(value)}")

@@ -337,3 +337,18 @@ async def test_wrong_options_are_an_error_of_the_field(sample: SampleStore, prod
     data, errors, _ = await respond(callers(sample)["guest"], text, id=products[0].id, o=options)
     assert data == {"product": {"id": products[0].id, "pricing": None}}
     assert [error.path for error in errors] == [["product", "pricing"]]
+
+
+async def test_a_promotion_of_all_times_is_active(sample: SampleStore) -> None:
+    """asyncpg writes the first and the last moment of the calendar as infinite, and reads those without a zone: prices were errors."""
+    times = {"from_at": "0001-01-01T00:00:00Z", "to_at": "9999-12-31T23:59:59.999999Z"}
+    text = "mutation($input: PromotionInput!) { promotion_create(input: $input) { from_at to_at } }"
+    discount = [{"order_discount": {"mode": "by_percent", "value": 10_000}}]
+    created = await execute(
+        sample.scope, text, input={"name": "Sempre", "zone": "cart", "bonus_list": discount, **times}
+    )
+    assert created["promotion_create"] == {**times, "to_at": "9999-12-31T23:59:59Z"}
+    items = [{"product_id": sample.mug.id, "quantity": 1}]
+    text = "mutation($input: CartInput) { cart_create(input: $input) { subtotal_cents discount_cents } }"
+    cart = (await execute(callers(sample)["guest"], text, input={"items": items}))["cart_create"]
+    assert cart["discount_cents"] == cart["subtotal_cents"] // 10 > 0
