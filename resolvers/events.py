@@ -49,6 +49,7 @@ async def _load_page(
     end_cursor = event_feed.encode_cursor(scope.store, page.end)
     return Row(
         edges=[Row(cursor=row["cursor"], node=row) for row in rows],
+        total_count=None,  # the feed has no end
         page_info=Row(
             has_next_page=page.has_more,
             has_previous_page=False,

@@ -10,7 +10,7 @@ from domain.apps.read import ADMINISTRATORS
 from domain.filters import exact, ids, optional_references, sorts
 from kernel.scope import Scope, active_scope
 from models.connection.database import execute
-from models.reading.queries import Entity
+from models.reading.queries import Entity, Sort
 from models.rows import json_text
 
 RETENTION = timedelta(days=90)
@@ -30,7 +30,12 @@ SCHEMA_USAGE = Entity(
             "storefront_keys", "with any of these keys; 0 means without one", column="t.storefront_key_id"
         ),
     },
-    sorts=sorts("field", "uses", "last_used_at", "id"),
+    sorts={
+        **sorts("field"),
+        "uses": Sort("t.uses", "bigint", "uses"),
+        "last_used_at": Sort("t.last_used_at", "timestamptz", "last used at"),
+        **sorts("id"),
+    },
     default_sort="-uses",
 )
 

@@ -51,6 +51,19 @@ def list_fields(schema: GraphQLSchema) -> list[str]:
     return names
 
 
+def result_fields(schema: GraphQLSchema) -> list[str]:
+    """List the root fields that need no argument and read neither a list nor a page of records."""
+    assert schema.query_type is not None
+    return [
+        name
+        for name, field in schema.query_type.fields.items()
+        if is_object_type(get_nullable_type(field.type))
+        and not name.endswith(("_page", "_connection"))
+        and set(field.args) != {"id"}
+        and not any(is_required_argument(argument) for argument in field.args.values())
+    ]
+
+
 def full_selection(schema: GraphQLSchema, name: str, depth: int = 2) -> str:
     """Select everything below a root field."""
     assert schema.query_type is not None

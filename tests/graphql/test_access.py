@@ -12,7 +12,7 @@ from models.connection import database
 from resolvers import root
 from schema.fields import ACCESS, entity_of, field_source, strawberry_field
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
-from tests.graphql.full_selections import full_selection, list_fields, single_record_fields
+from tests.graphql.full_selections import full_selection, list_fields, result_fields, single_record_fields
 from tests.harness.scopes import is_allowed
 
 SCHEMA = root.public_schema()
@@ -67,6 +67,15 @@ async def test_a_list_is_available_to_the_callers_of_its_access_rule(
         assert refused <= hidden, caller
         for row in answer.data[name]:
             assert all(row.get(key) is None for key in hidden), caller
+
+
+@pytest.mark.parametrize("name", result_fields(SCHEMA))
+async def test_everything_of_a_result_can_be_selected(
+    name: str, records: StoreRecords, execute_query: ExecuteQuery
+) -> None:
+    answer = await execute_query(records.callers["admin"], f"{{ {name} {{ {full_selection(SCHEMA, name, 3)} }} }}")
+    assert answer.data is not None
+    assert "INTERNAL" not in answer.codes()
 
 
 @pytest.mark.parametrize("name", single_record_fields(SCHEMA))

@@ -99,6 +99,18 @@ async def test_pages_from_either_end_are_those_of_the_list(name: str, records: S
 
 
 @pytest.mark.parametrize("name", _lists())
+async def test_sort_keys_have_the_type_of_the_keys_in_cursors(name: str, records: StoreRecords) -> None:
+    """A page after another compares them: PostgreSQL refuses the statement for other types, whatever the rows."""
+    declared = strawberry_field(ROOTS[name])
+    assert declared is not None
+    entity, scope = declared.metadata[ENTITY_QUERY].entity, records.callers["admin"]
+    with active_scope(scope):
+        for sort in entity.sorts.values():
+            key = sort.sql.replace("{tenant}", str(scope.store.id))
+            await database.fetch(f"SELECT FROM {entity.table} t WHERE ({key}, t.id) > (null::{sort.cast}, 0::bigint)")
+
+
+@pytest.mark.parametrize("name", _lists())
 async def test_the_total_is_that_of_the_list_for_one_statement_more(name: str, records: StoreRecords) -> None:
     scope, connection = records.callers["admin"], _lists()[name]
     page = f"page: {connection}(first: 1) {{ edges {{ node {{ __typename }} }}"
