@@ -18,7 +18,8 @@ from domain.carts.requested_items import MAX_ITEMS, checked_quantity, too_many_i
 from domain.carts.warnings import COUPON_REFUSED, CartWarning
 from domain.promotions.rewards import coupon_key
 from kernel.errors import NotFound, ValidationFailed
-from kernel.scope import ActorKind, Scope
+from kernel.ids import parse_uuid
+from kernel.scope import STAFF, ActorKind, Scope
 from models.connection.database import Plans, execute, fetchrow, fetchval, transaction
 
 _LATEST = """
@@ -26,7 +27,7 @@ SELECT public_id FROM carts WHERE tenant_id = $1 AND user_id = $2 AND status = '
 ORDER BY updated_at DESC, id DESC LIMIT 1
 """
 _MERGED_INTO = """
-SELECT t.public_id FROM carts c JOIN carts t ON t.tenant_id = c.tenant_id AND t.id = c.merged_into_id
+SELECT t.public_id, t.user_id FROM carts c JOIN carts t ON t.tenant_id = c.tenant_id AND t.id = c.merged_into_id
 WHERE c.tenant_id = $1 AND c.id = $2
 """
 _MERGED_SIZE = """
@@ -62,30 +63,37 @@ FROM carts t WHERE g.tenant_id = $1 AND g.id = $3 AND t.tenant_id = $1 AND t.id 
 async def merge_cart(scope: Scope, guest_cart: object, cart: object | None = None) -> dict[str, Any]:
     """Merge `guest_cart` into `cart`, by default the customer's open cart changed last; without one it becomes the customer's.
 
-    Returns the record of the merged cart, also when it was merged before. Raises NotFound for a cart of another customer, ValidationFailed
-    when the merged cart would be too large, and what `reject_closed` does.
+    Returns the record of the merged cart, also when it was merged before; then to its customer, staff, and who names it as `cart`. Raises
+    NotFound for a cart of another customer, ValidationFailed when the merged cart would be too large, and what `reject_closed` does.
     """
     check_caller(scope)
     async with transaction(scope, Plans.REUSED):
         guest = await find_cart(scope, guest_cart)
-        if (merged := await _merged_cart(scope, guest)) is not None:
+        if (merged := await _merged_cart(scope, guest, cart)) is not None:
             return merged
         named = await find_cart(scope, cart) if cart is not None else None
         target = named.public_id if named is not None else await _latest_cart(scope, guest)
         if target is None or target == guest.public_id:
             return await _claim(scope, guest.public_id)
         guest, into = await _lock_both(scope, guest.public_id, target)
-        if (merged := await _merged_cart(scope, guest)) is not None:
+        if (merged := await _merged_cart(scope, guest, cart)) is not None:
             return merged  # by a concurrent request
         if named is None and into.status_at(scope.now) != OPEN:
             return await _claim(scope, guest.public_id)  # the customer's cart was ordered a moment ago
         return await _merge(scope, guest, into)
 
 
-async def _merged_cart(scope: Scope, guest: LockedCart) -> dict[str, Any] | None:
-    """Return the record of the cart that took over; None before the merger."""
-    into = await fetchval(_MERGED_INTO, scope.store.id, guest.id)
-    return await load_cart_record(scope, into) if into is not None else None
+async def _merged_cart(scope: Scope, guest: LockedCart, cart: object | None) -> dict[str, Any] | None:
+    """Return the record of the cart that took over; None before the merger, and for a caller who only knows the guest's cart."""
+    into = await fetchrow(_MERGED_INTO, scope.store.id, guest.id)
+    if into is None:
+        return None
+    actor = scope.actor
+    is_own = actor.user_id is not None and actor.user_id == into["user_id"]
+    # Who made the guest's cart may be a stranger, to whom its id doesn't open the customer's.
+    if not (is_own or actor.kind in STAFF or parse_uuid(cart) == into["public_id"]):
+        return None
+    return await load_cart_record(scope, into["public_id"])
 
 
 async def _latest_cart(scope: Scope, guest: LockedCart) -> UUID | None:

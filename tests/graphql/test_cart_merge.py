@@ -89,6 +89,20 @@ async def test_no_other_shoppers_cart_is_taken(sample: SampleStore, other_sample
     assert quantities(await execute_query(sample, SHOWN, sample.caio, id=own)) == {sample.mug.id: 1}
 
 
+async def test_who_knows_the_guests_cart_alone_gets_nothing_of_the_customers(sample: SampleStore) -> None:
+    # Who made the guest's cart may have left it in the customer's browser.
+    key = await key_of(sample)
+    guest, own = await cart_of(sample, key, (sample.mug, 1)), await cart_of(sample, sample.caio, (sample.plate, 1))
+    await execute_query(sample, ADDRESS, sample.caio, id=own)
+    await execute_query(sample, MERGE, sample.caio, guest=guest)
+    other = await cart_of(sample, key, (sample.mug, 1))
+    error = await execute_query(sample, MERGE, key, guest=guest)
+    assert (code(error)[0], error["extensions"]["field"]) == ("VALIDATION_FAILED", "id")
+    assert code(await execute_query(sample, MERGE, key, guest=guest, id=other))[1] == "cart_expired"
+    assert code(await execute_query(sample, MERGE, sample.bia, guest=guest))[0] == "NOT_FOUND"
+    assert (await execute_query(sample, MERGE, key, guest=guest, id=own))["address"] == {"street": "Rua G"}
+
+
 async def test_what_exceeds_the_stock_stays_with_a_warning(sample: SampleStore) -> None:
     product = await sample.add_product(name="Bule", on_hand=4)
     guest = await cart_of(sample, await key_of(sample), (product, 3))
