@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from domain.catalog.listing import OPEN, OPEN_CATEGORY
 from domain.media.images import read_image, resolve_rows
 from domain.store_settings import setting
 from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
@@ -39,6 +40,7 @@ from models.references import (
     USER,
     ReferenceType,
     find,
+    reject_missing,
     resolve,
     resolve_optional,
 )
@@ -83,7 +85,13 @@ WITH existing AS (
 SELECT id, type FROM existing UNION ALL SELECT id, type FROM inserted
 """
 _THREAD_BY_ID = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
-_OWN_ORDER = "SELECT EXISTS (SELECT 1 FROM orders WHERE tenant_id = $1 AND id = $2 AND user_id = $3)"
+# What a customer may review: what shoppers open, and its own orders.
+_REVIEWABLE = {"P": OPEN, "C": OPEN_CATEGORY, "A": "t.status = 'A'", "O": "t.user_id = $3"}
+_IS_REVIEWABLE = """
+SELECT EXISTS (
+    SELECT FROM {table} t WHERE t.tenant_id = $1 AND t.id = $2 AND t.deleted_at IS NULL AND $3::bigint IS NOT NULL AND {condition}
+)
+"""
 # The newest one: of before reviews were unique, and of imported ones, there may be several.
 _OWN_POST = """
 SELECT id FROM discussion_posts WHERE tenant_id = $1 AND thread_id = $2 AND user_id = $3 ORDER BY id DESC LIMIT 1 FOR NO KEY UPDATE
@@ -124,7 +132,7 @@ async def create_review(scope: Scope, values: InputValues) -> int:
     columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, values)
     async with transaction(scope):
         thread = await _thread(scope, values)
-        await _check_own_order(scope, thread)
+        await _check_subject(scope, thread, values)
         if scope.family != "legacy":
             _check_content(thread, columns)
         else:
@@ -256,12 +264,17 @@ async def _object(scope: Scope, values: InputValues) -> tuple[str, int]:
     return object_type, await resolve(scope, SUBJECT_TYPES[object_type], values.get("object"), field="object")
 
 
-async def _check_own_order(scope: Scope, thread: Thread) -> None:
-    """Refuse a customer's review of another customer's order, as if it didn't exist."""
-    if _is_staff(scope) or thread.object_type != "O":
+async def _check_subject(scope: Scope, thread: Thread, values: InputValues) -> None:
+    """Refuse a customer's review of what it can't open, or of another customer's order, as if it didn't exist."""
+    subject = SUBJECT_TYPES.get(thread.object_type)
+    if _is_staff(scope) or subject is None:
         return
-    if not await fetchval(_OWN_ORDER, scope.store.id, thread.object_id, scope.actor.user_id):
-        raise ValidationFailed("order not found", field="object", code=NOT_FOUND)
+    sql = _IS_REVIEWABLE.format(table=subject.table, condition=_REVIEWABLE[thread.object_type])
+    if await fetchval(sql, scope.store.id, thread.object_id, scope.actor.user_id):
+        return
+    types = {"thread": THREAD, "product": PRODUCT, "object": subject}
+    field = next(name for name in types if values.get(name) is not None)
+    reject_missing(types[field], [values[field]], field=field)
 
 
 def _check_content(thread: Thread, columns: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain.catalog.categories import CATEGORY_RECORDS
+from domain.content.pages import PAGE_RECORDS
 from domain.marketplace.reviews import create_review, delete_review, update_review
 from kernel.errors import NotFound, ValidationFailed
 from tests.harness.domain_store import unknown
@@ -146,6 +147,35 @@ async def test_the_subject_of_a_post_must_exist(kit, values, field):
     with pytest.raises(ValidationFailed) as error:
         await create_review(kit.scope, {"message": "x", **values})
     assert set(error.value.fields) == {field}
+
+
+async def test_a_customer_reviews_what_it_opens_as_if_nothing_else_existed(kit):
+    customer = kit.as_customer(await kit.customer())
+    own = await kit.order((await kit.product(), 1), user=customer.actor.user_id)
+    page = {"name": "Sobre"}
+    subjects = {
+        "P": [await kit.product(status=status) for status in ("A", "H", "D", "P")],
+        "C": [await CATEGORY_RECORDS.create(kit.scope, {"name": "c", "status": status}) for status in "AHD"],
+        "A": [await PAGE_RECORDS.create(kit.scope, {**page, "status": status}) for status in "AD"],
+        "O": [own.id, (await kit.order((await kit.product(), 1))).id],
+    }
+    opened = {"P": 2, "C": 2, "A": 1, "O": 1}
+    for type_, numbers in subjects.items():
+        for place, number in enumerate(numbers):
+            written = await create_review(kit.scope, {"object_type": type_, "object": number, "message": "da loja"})
+            thread = (await kit.record("discussion_posts", written))["thread_id"]
+            ways = {"object": {"object_type": type_, "object": number}, "thread": {"thread": thread}}
+            ways |= {"product": {"product": number}} if type_ == "P" else {}
+            for field, values in ways.items():
+                if place < opened[type_]:
+                    await create_review(customer, {"message": "x", **values})
+                    continue
+                with pytest.raises(ValidationFailed) as refused:
+                    await create_review(customer, {"message": "x", **values})
+                with pytest.raises(ValidationFailed) as missing:
+                    await create_review(customer, {"message": "x", **values, field: 10**12})
+                same = refused.value.message.replace(str(values[field]), str(10**12))
+                assert (same, refused.value.fields) == (missing.value.message, {field: "not_found"}), (type_, values)
 
 
 async def test_a_customer_posts_under_its_own_name_and_cannot_approve(kit):
