@@ -47,13 +47,13 @@ async def export_user(
 ) -> ExportPage:
     """Return a page of the export of a user or, by e-mail, of a guest; by default of the caller.
 
-    Others than the caller need `manage_users`, and administrators' data all of their privileges, as a change of the account does. Customers
-    and vendors get their own data only, guests' orders with the same e-mail among them once the e-mail is verified. Raises NotFound,
+    Others than the caller need `manage_users`, and administrators' data all of their privileges, as a change of the account does. Who
+    lacks it gets its own data only, guests' orders with the same e-mail among them once the e-mail is verified. Raises NotFound,
     Forbidden, ValidationFailed and InsufficientPrivileges.
     """
     with active_scope(scope):
         user_id = await find_user(scope, user, email)
-        is_own = scope.actor.is_user and user_id == scope.actor.user_id and scope.actor.kind is not ActorKind.ADMIN
+        is_own = user_id is not None and _is_only_own(scope, user_id)
         if user_id is None:
             person = await load_person(scope, email=_address(email))
         elif is_own:
@@ -63,6 +63,12 @@ async def export_user(
                 privileges.check_may_manage_user(scope, await account_of(scope, user_id))
             person = await load_person(scope, users=[user_id])
         return await export_person(scope, person, after, is_own=is_own)
+
+
+def _is_only_own(scope: Scope, user_id: int) -> bool:
+    """Return whether the user is the caller, who can't read the data of others."""
+    actor = scope.actor
+    return actor.is_user and actor.user_id == user_id and not actor.has_privilege("manage_users")
 
 
 async def _load_own(scope: Scope, user_id: int) -> Person:

@@ -447,6 +447,16 @@ async def test_an_unverified_e_mail_shows_no_orders_of_guests(sample):
         assert len(data.get("orders", ())) == orders, verified
 
 
+async def test_administrators_without_the_privilege_export_nothing_by_a_telephone(sample):
+    create = 'mutation { call_request_create(input: {name: "Caio", phone: "+55 (11) 98888-7777"}) { id } }'
+    await execute_query(sample, create, sample.owner)
+    update = 'mutation($id: ID!) { user_update(id: $id, input: {phone: "11988887777"}) { phone } }'
+    for user, requests in ((sample.staff, 0), (sample.owner, 1)):
+        assert (await execute_query(sample, update, user, id=user.id))["phone"] == "11988887777"
+        data = await exported_of(sample, user)
+        assert ([each["id"] for each in data["users"]], len(data.get("call_requests", ()))) == ([user.id], requests)
+
+
 async def test_an_export_continues_where_its_page_ended(sample):
     person = await use_the_product(sample)
     with active_scope(sample.scope) as scope:
