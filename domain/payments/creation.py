@@ -46,15 +46,17 @@ from domain.purchase.edit import update_order
 from domain.store_settings import setting
 from kernel import logging
 from kernel.clock import now
-from kernel.errors import Conflict, RuleViolation, ValidationFailed
+from kernel.errors import Conflict, RateLimited, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
 from kernel.installments import find_option, parse_rules
-from kernel.scope import SYSTEM, Scope
+from kernel.scope import SHOPPERS, SYSTEM, Scope
 from models.connection.database import Plans, execute, fetchrow, retry_conflicts, transaction
 from models.reading.queries import Condition
 from models.rows import json_text
 
 _MAX_CLEARED = 3
+MAX_HOURLY = 20
+"""The payments of an order after which a shopper begins no other within an hour: each calls the gateway and mails the customer."""
 # The call begins at most so long after the payment was committed, or not at all: `settlement.IN_DOUBT` counts on it.
 _BEGINS_WITHIN_SECONDS = 10.0
 
@@ -116,8 +118,8 @@ async def create_payment(scope: Scope, order: object, token: str | None, input: 
     """Create a payment of an order and return its internal id; its status says what the gateway answered.
 
     Raises NotFound for the order, ValidationFailed for invalid input, Conflict `order_paid` and `in_progress` (another call is under way),
-    RuleViolation `order_not_payable`, `kind_unavailable`, `installments_unavailable` and what opening the order again raises,
-    Unavailable when the pending payment can't be cancelled because its gateway doesn't answer.
+    RuleViolation `order_not_payable`, `kind_unavailable`, `installments_unavailable` and what opening the order again raises, RateLimited
+    for a shopper who begins too many, Unavailable when the pending payment can't be cancelled because its gateway doesn't answer.
     """
     condition = payable_by(scope, order, token)
     system = replace(scope, actor=SYSTEM)
@@ -144,6 +146,7 @@ async def _begin(scope: Scope, system: Scope, condition: Condition, input: Payme
         if facts.created is not None:
             return await _resume(system, facts, facts.created, input)
         reject_unpayable(facts.order)
+        _reject_too_many(scope, facts)
         if facts.pending is not None:
             raise _HasPending(facts.pending)
         method = _choose(facts, input.kind)
@@ -167,6 +170,12 @@ async def _resume(scope: Scope, facts: PaymentFacts, created: UUID, input: Payme
     gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
     shares = read_shares(orjson.loads(stored.shares or "[]"))
     return _Begun(payment, gateway, build_request(scope, facts.charged, payment, shares, input), is_repeated=True)
+
+
+def _reject_too_many(scope: Scope, facts: PaymentFacts) -> None:
+    """Keep a shopper from trying out cards on an order that anybody can place, with anybody's e-mail."""
+    if scope.actor.kind in SHOPPERS and facts.recent >= MAX_HOURLY:
+        raise RateLimited(f"at most {MAX_HOURLY} payments of an order may be begun in an hour", retry_after=3_600)
 
 
 def _choose(facts: PaymentFacts, kind: PaymentKind) -> GatewayMethod:

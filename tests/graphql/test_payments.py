@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from domain.payments import creation
 from domain.payments.sandbox import actions
 from domain.stores import set_gateway_secret
 from kernel.ids import uuid7
@@ -128,6 +129,19 @@ async def test_with_a_key_no_call_is_made_in_a_transaction(shop):
     error = await shop.execute(document, key=str(uuid7()), order=shop.order["id"], token=shop.order["token"])
     assert reason(error) == ("RULE_VIOLATION", "not_alone")
     assert (await shop.placed())["payments"] == []
+
+
+async def test_a_shopper_who_tries_out_cards_is_refused_for_an_hour_and_staff_is_not(shop, monkeypatch):
+    monkeypatch.setattr(creation, "MAX_HOURLY", 3)
+    for attempt in range(3):
+        assert (await shop.create("CARD", card="tok_declined"))["status"] == "FAILED", attempt
+    for kind, values in (("CARD", {"card": "tok_approved"}), ("PIX", {})):
+        assert (await shop.create(kind, **values))["extensions"]["code"] == "RATE_LIMITED", kind
+    assert len((await shop.placed())["payments"]) == 3
+    await shop.sample.execute("UPDATE payments SET created_at = created_at - interval '1 hour' WHERE sequence = 1")
+    assert (await shop.create("CARD", card="tok_declined"))["status"] == "FAILED"
+    assert (await shop.create("PIX"))["extensions"]["code"] == "RATE_LIMITED"
+    assert (await shop.create("CARD", by=shop.sample.owner, card="tok_approved"))["status"] == "PAID"
 
 
 async def test_another_payment_cancels_the_pending_one(shop):
