@@ -19,6 +19,7 @@ from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
+from kernel.large_allocations import return_large_allocations
 from kernel.settings import Settings
 from models.connection import catalog_versions
 from models.connection.database import use_replicas
@@ -135,6 +136,7 @@ async def serve_application(
     garbage_collection.exclude_permanent_objects()
     garbage_collection.collect_rarely()
     sys.setswitchinterval(SWITCH_SECONDS)
+    return_large_allocations()
     try:
         for listener in sockets:
             listen(listener)

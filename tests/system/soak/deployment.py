@@ -215,10 +215,8 @@ class Deployment:
             # Each request names another client address; the limits are counted but never reached.
             "VITRINE_TRUSTED_PROXIES": "127.0.0.0/8",
             "VITRINE_PRIVATE_ENDPOINTS": "1",
-            # Bounded memory that is first used late is no growth: the cache is full after the warm-up, and the 19 MiB of a password's hash,
-            # which glibc would keep for each thread, are returned (mallopt(3), M_MMAP_THRESHOLD).
+            # Bounded memory that is first used late is no growth: the cache is full after the warm-up.
             "VITRINE_CATALOGUE_CACHE_BYTES": str(4 * 1024 * 1024),
-            "MALLOC_MMAP_THRESHOLD_": str(1024 * 1024),
         }
         if self.redis is not None:
             settings["REDIS_URL"] = self.redis.url
