@@ -55,7 +55,7 @@ from models.reading.queries import Condition
 from models.rows import json_text
 
 _MAX_CLEARED = 3
-MAX_HOURLY = 20
+MAX_HOURLY = 100
 """The payments of an order after which a shopper begins no other within an hour: each calls the gateway and mails the customer."""
 # The call begins at most so long after the payment was committed, or not at all: `settlement.IN_DOUBT` counts on it.
 _BEGINS_WITHIN_SECONDS = 10.0
