@@ -168,7 +168,7 @@ async def _settle(scope: Scope, row: Mapping[str, Any]) -> None:
 
 
 async def _call_once(scope: Scope, refund: _Refund) -> None:
-    """Call the gateway unless it has made the refund already, and write its answer; without one the refund stays pending."""
+    """Call the gateway unless it has made the refund already, and write its answer; until the charge shows it the refund stays pending."""
     stored = refund.stored
     payment = stored.payment
     gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
@@ -189,11 +189,19 @@ async def _refunded_state(scope: Scope, gateway: PaymentGateway, refund: _Refund
     charge_id = payment.gateway_charge_id
     assert charge_id is not None  # checked when the refund began
     if refund.attempts:
-        state = await settlement.call_gateway(gateway.read(payment.public_id, charge_id))
-        if state is not None and state.refunded_cents >= refund.refunded_before_cents + refund.amount_cents:
-            return state
+        charge = await settlement.call_gateway(gateway.read(payment.public_id, charge_id))
+        if charge is not None and _shows(charge, refund):
+            return charge
     shares = await _shares(scope, refund) if gateway.splits else ()
-    return await settlement.call_gateway(gateway.refund(charge_id, refund.amount_cents, str(refund.public_id), shares))
+    state = await settlement.call_gateway(gateway.refund(charge_id, refund.amount_cents, str(refund.public_id), shares))
+    if not _shows(state, refund):
+        # Counted as made, another refund could return the same money again.
+        raise GatewayUnanswered("the charge doesn't show the refund yet")
+    return state
+
+
+def _shows(state: ChargeState, refund: _Refund) -> bool:
+    return state.refunded_cents >= refund.refunded_before_cents + refund.amount_cents
 
 
 async def _shares(scope: Scope, refund: _Refund) -> tuple[Share, ...]:

@@ -450,6 +450,23 @@ async def test_a_refund_that_was_made_is_not_asked_for_again(kit, order, gateway
     assert (await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1"))[0]["status"] == "DONE"
 
 
+async def test_a_refund_is_made_when_the_charge_shows_it(kit, order, gateway):
+    payment = await create(kit, order, "CARD")
+
+    async def without_the_refund(state: Any) -> Any:
+        return replace(state, status="PAID", refunded_cents=0)
+
+    gateway.answer = without_the_refund
+    await refunds.refund_payment(kit.scope, payment["public_id"], 1_000)
+    with pytest.raises(Conflict):
+        await refunds.refund_payment(kit.scope, payment["public_id"], 1_000)
+    await run_job(kit)
+    await check_books(kit, order)
+    assert (await payments_of(kit, order))[0]["status"] == "REFUNDED"
+    assert len(gateway.refunded) == 1
+    assert (await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1"))[0]["status"] == "DONE"
+
+
 async def test_two_jobs_ask_once_about_a_refund(kit, order, gateway):
     payment = await create(kit, order, "CARD")
     gateway.answer = no_answer
