@@ -18,6 +18,7 @@ import pytest
 
 from auth.privileges import ALL
 from domain.gateway import notifications
+from domain.ledger.reconciliation import write_queued
 from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
 from domain.stores import set_gateway_secret
@@ -67,6 +68,10 @@ class DomainClient:
 
     async def expire(self, minutes: int) -> None:
         await expire_orders(replace(self.kit.scope, now=self.kit.scope.now + timedelta(minutes=minutes)))
+
+    async def write_ledgers(self) -> None:
+        while await write_queued(self.kit.scope, limit=200):
+            pass
 
     async def rows(self, sql: str, *params: Any) -> Sequence[Any]:
         return await self.kit.rows(sql, *params)

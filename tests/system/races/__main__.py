@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv4Address
 from time import monotonic
@@ -32,6 +32,7 @@ from bench import deployment
 from bench.database import BenchDatabase, Size, running_postgres
 from bench.launchers import SECRET, vitrine
 from bench.servers import LOGS, ROOT
+from domain.ledger.reconciliation import write_queued
 from domain.orders.expiry import expire_orders
 from domain.stores import find_store
 from kernel.clock import now
@@ -55,7 +56,7 @@ _SET_SECRET = "mutation ($secret: String!) { store_gateway_secret_set(secret: $s
 
 @dataclass
 class HttpClient:
-    """Sends operations to a store over HTTP; its job of expiry and its queries use the database."""
+    """Sends operations to a store over HTTP; its jobs and its queries use the database."""
 
     session: aiohttp.ClientSession
     base_url: str
@@ -81,15 +82,21 @@ class HttpClient:
         await self._post("/api/v1/webhooks/gateway", body, {"X-Hub-Signature-256": signature})
 
     async def expire(self, minutes: int) -> None:
-        at = now() + timedelta(minutes=minutes)
         try:
-            await expire_orders(replace(Scope(self.store, SYSTEM, f"races-{uuid7()}", at), family="system"))
+            await expire_orders(self._system(timedelta(minutes=minutes)))
         except DomainError as error:
             raise Refused(error.code, error.message) from error
+
+    async def write_ledgers(self) -> None:
+        while await write_queued(self._system(), limit=200):
+            pass
 
     async def rows(self, sql: str, *params: Any) -> Sequence[Any]:
         rows: Sequence[Any] = await self.inspector.fetch(sql, self.store.id, *params)
         return rows
+
+    def _system(self, later: timedelta = timedelta()) -> Scope:
+        return Scope(self.store, SYSTEM, f"races-{uuid7()}", now() + later)
 
     async def _post(self, path: str, body: object, headers: Mapping[str, str]) -> Any:
         named = {"Content-Type": "application/json", "X-Tenant-ID": str(self.store.public_id), **headers}

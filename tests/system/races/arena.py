@@ -45,6 +45,9 @@ class Client(Protocol):
     async def expire(self, minutes: int) -> None:
         """Expire unpaid orders as if so many minutes had passed."""
 
+    async def write_ledgers(self) -> None:
+        """Write the ledgers that are left to the job."""
+
     async def rows(self, sql: str, *params: Any) -> Sequence[Any]:
         """Read rows; `$1` is the store's number."""
 

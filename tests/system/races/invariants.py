@@ -120,7 +120,6 @@ _WRONG = {
             SELECT coalesce(sum(e.amount_cents), 0) FROM ledger_entries e
             WHERE e.tenant_id = o.tenant_id AND e.order_id = o.id AND e.vendor_id IS NOT NULL)
     """,
-    "an order whose ledger is left to the job": "SELECT q.order_id FROM ledger_queue q WHERE q.tenant_id = $1",
     "a payout that the ledger doesn't have": """
         SELECT p.id FROM payouts p WHERE p.tenant_id = $1 AND CASE WHEN p.status = 'cancelled' THEN 0 ELSE -p.amount_cents END <> (
             SELECT coalesce(sum(e.amount_cents), 0) FROM ledger_entries e WHERE e.tenant_id = p.tenant_id AND e.payout_id = p.id)
@@ -129,6 +128,10 @@ _WRONG = {
         SELECT n.id FROM gateway_notifications n WHERE n.tenant_id = $1 AND NOT n.processed
     """,
 }
+_LATEST_ENTRY = "SELECT coalesce(max(e.id), 0) AS id FROM ledger_entries e WHERE e.tenant_id = $1"
+_LATER_ENTRIES = (
+    "SELECT DISTINCT e.order_id FROM ledger_entries e WHERE e.tenant_id = $1 AND e.id > $2 ORDER BY e.order_id"
+)
 
 
 async def violations(arena: Arena, voids: Collection[str]) -> list[str]:
@@ -154,4 +157,13 @@ async def violations(arena: Arena, voids: Collection[str]) -> list[str]:
         wrong += [f"limit {row['id']}: {dict(row)}" for row in await rows(_LIMITS) if row["used"] > row["limit_cents"]]
     for sentence, sql in _WRONG.items():
         wrong += [f"{sentence}: {row[0]}" for row in await rows(sql)]
-    return wrong
+    return wrong + await _lacking_entries(arena)
+
+
+async def _lacking_entries(arena: Arena) -> list[str]:
+    """Let the job write the ledgers that are left to it, of orders that lack nothing (docs/ledger.md#when-entries-are-written)."""
+    client = arena.client
+    [latest] = await client.rows(_LATEST_ENTRY)
+    await client.write_ledgers()
+    later = await client.rows(_LATER_ENTRIES, latest["id"])
+    return [f"an order whose ledger lacked entries: {row['order_id']}" for row in later]
