@@ -24,7 +24,7 @@ from models import audit
 from models.audit import AuditLogEntry
 from models.connection.database import execute, fetch, fetchrow, transaction
 from models.references import PAYOUT as PAYOUT_REFERENCE
-from models.references import VENDOR, find
+from models.references import VENDOR_ACCOUNT, find
 from models.rows import insert_numbered_rows, insert_row, json_text, update_row
 
 PENDING, PAID, CANCELLED = "pending", "paid", "cancelled"
@@ -62,7 +62,7 @@ WHERE p.tenant_id = $1 AND p.id = $2 FOR NO KEY UPDATE OF p
 
 async def read_payouts(scope: Scope, vendor: object | None = None) -> list[Mapping[str, Any]]:
     """Return all payouts, or those to one vendor, oldest first, with the vendor's name and CNPJ; raises NotFound for the vendor."""
-    vendor_id = None if vendor is None else await find(scope, VENDOR, vendor)
+    vendor_id = None if vendor is None else await find(scope, VENDOR_ACCOUNT, vendor)
     return await fetch(_PAYOUTS, scope.store.id, vendor_id)
 
 
@@ -82,7 +82,7 @@ async def create_payouts(
     async with transaction(scope):
         minimum = max(1, setting(scope, "payout_minimum_cents"))
         if vendor is not None:
-            ids = [await find(scope, VENDOR, vendor)]
+            ids = [await find(scope, VENDOR_ACCOUNT, vendor)]
         else:
             ids = [row["vendor_id"] for row in await fetch(_OWED, scope.store.id, scope.now, minimum)]
         vendors = {row["id"]: row["public_id"] for row in await fetch(_LOCK_VENDORS, scope.store.id, ids)}
@@ -199,7 +199,7 @@ async def adjust_ledger(scope: Scope, vendor: object | None, amount_cents: int, 
     if not values["reason"].strip():
         raise ValidationFailed("reason is required", field="reason", code="required")
     async with transaction(scope):
-        account = None if vendor is None else await find(scope, VENDOR, vendor)
+        account = None if vendor is None else await find(scope, VENDOR_ACCOUNT, vendor)
         entry = entry_row(scope, account, ADJUSTMENT, values["amount_cents"], scope.now, reason=values["reason"])
         entry_id: int = await insert_row(scope, "ledger_entries", **entry)
         details = {"amount_cents": values["amount_cents"], "reason": values["reason"]}

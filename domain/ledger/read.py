@@ -35,8 +35,13 @@ LEDGER_ENTRIES = Entity(
     default_sort="-created_at",
 )
 
+# A vendor that was deleted is listed while the store owes it something, or it the store.
+_HAS_ACCOUNT = """(t.deleted_at IS NULL OR 0 <> (SELECT coalesce(sum(e.amount_cents), 0)
+    FROM ledger_entries e WHERE e.tenant_id = t.tenant_id AND e.vendor_id = t.id AND NOT e.is_split))"""
+
 VENDOR_ACCOUNTS = Entity(
     table="vendors",
+    base_condition=_HAS_ACCOUNT,
     visible=replace(_VISIBLE, vendor="t.id = {company}"),
     filters={"id": ids("vendors"), "search": substring("name", "t.name")},
     sorts=sorts("name", "created_at", "id"),

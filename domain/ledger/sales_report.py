@@ -12,7 +12,7 @@ from kernel.errors import ValidationFailed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import fetch
-from models.references import VENDOR, find
+from models.references import VENDOR_ACCOUNT, find
 
 MAX_MONTHS = 36
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
@@ -74,7 +74,7 @@ async def load_sales_report(
     if scope.actor.kind is ActorKind.VENDOR:
         vendor_id = scope.actor.vendor_id
     else:
-        vendor_id = None if vendor is None else await find(scope, VENDOR, vendor)
+        vendor_id = None if vendor is None else await find(scope, VENDOR_ACCOUNT, vendor)
     present = f"{scope.now.astimezone(UTC):%Y-%m}"
     first, last = (
         _month_number("month_from", month_from or month_to or present),

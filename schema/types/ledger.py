@@ -75,7 +75,7 @@ class PayoutObject:
 
 @entity_type(VENDOR_ACCOUNTS, "VendorAccount", key="")
 class VendorAccountObject:
-    """The account of a vendor in the ledger; also of vendors that were suspended."""
+    """The account of a vendor in the ledger; also of vendors that were suspended, and of those that were deleted until its balance is 0."""
 
     id: ID = column("public_id", "The vendor.")
     name: str = column(description="The vendor's name.")

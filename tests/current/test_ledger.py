@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from domain.marketplace.vendors import delete_vendor
 from domain.orders.payments import record_payment
+from tests.harness.domain_store import DomainStore
 from tests.harness.http import Client
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import NewSampleStore, SampleStore
@@ -93,6 +95,25 @@ async def test_payouts_are_created_marked_and_cancelled(sold, owner):
     assert [entry["id"] for entry in listed.body["payouts"]] == [payout["id"]]
     rows = lines_of(await owner.get(f"{ADMIN}/payouts.csv", vendor_id=sold.rival.id))
     assert [(row["amount_cents"], row["status"]) for row in rows] == [("2000", "paid"), ("3000", "pending")]
+
+
+async def test_a_deleted_vendor_has_its_account_until_it_is_settled(sold, owner):
+    kit, path = DomainStore(sold.scope), f"{ADMIN}/vendor-accounts"
+    vendor, unused = await kit.vendor(), await kit.vendor()
+    await kit.order((await kit.product(vendor=vendor, price_cents=5_000), 1), status="C")
+    for each in (vendor, unused):
+        await delete_vendor(sold.scope, each)
+    vendor_id, unused_id = [str(await kit.public_id("vendors", each)) for each in (vendor, unused)]
+    body = {"vendor_id": vendor_id, "amount_cents": -500, "reason": "Etiquetas"}
+    assert (await owner.post(f"{ADMIN}/ledger-entries", body)).status == 201
+    accounts = {account["id"]: account for account in (await owner.get(path)).body["accounts"]}
+    assert accounts[vendor_id]["balance"]["total_cents"] == 4_500
+    assert unused_id not in accounts
+    [sales] = (await owner.get(f"{ADMIN}/sales-report", vendor_id=vendor_id)).body["sales"]
+    assert sales["net_cents"] == 5_000
+    [payout] = (await owner.post(f"{ADMIN}/payouts", {"vendor_id": vendor_id})).body["payouts"]
+    assert payout["amount_cents"] == 4_500
+    assert (await owner.get(f"{path}/{vendor_id}")).status == 404
 
 
 async def test_reading_the_ledger_does_not_allow_to_pay(sold):
