@@ -17,6 +17,7 @@ from domain.mails.texts import MailType
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.transitions import CHARGEBACK, COMPLETE, PAID, PROCESSED, payment_status
 from domain.points.orders import settle_points
+from kernel.check_digits import reject_card_numbers
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, integer, read_fields, short_text
 from kernel.ids import uuid7
@@ -111,9 +112,10 @@ async def record_payment(
 ) -> PaymentResult:
     """Record a payment of an order, in cents, and emit the update; the order status stays.
 
-    Raises NotFound for the order and ValidationFailed for an invalid amount, kind or number of installments.
+    Raises NotFound for the order and ValidationFailed for an invalid amount, kind or number of installments, or the number of a card.
     """
     _check_amount(amount_cents)
+    reject_card_numbers({"kind": kind})
     read_fields(_PAYMENT_FIELDS, {"kind": kind, "installments": installments})
     async with transaction(scope):
         locked = await lock_order(scope, order)

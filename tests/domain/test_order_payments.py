@@ -60,7 +60,9 @@ async def test_an_amount_out_of_range_is_rejected(kit, amount):
         await record_payment(kit.scope, order.id, amount)
 
 
-@pytest.mark.parametrize("values", [{"installments": -1}, {"installments": 2**31}, {"kind": "x" * 256}])
+@pytest.mark.parametrize(
+    "values", [{"installments": -1}, {"installments": 2**31}, {"kind": "x" * 256}, {"kind": "4111 1111 1111 1111"}]
+)
 async def test_installments_and_kind_out_of_range_are_rejected(kit, values):
     order = await kit.order((await kit.product(), 1))
     with pytest.raises(ValidationFailed) as error:
