@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TypeAlias
 
 import orjson
@@ -14,6 +14,8 @@ from kernel.text import InvalidValue, repr_value
 # A half-open interval (start included, end excluded); None leaves a side unbounded.
 TimeRange: TypeAlias = tuple[datetime | None, datetime | None]
 
+BRASILIA = timezone(timedelta(hours=-3))
+"""The time of Brasília, in which banks count days; Brazil has no summer time."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TIME = datetime.max.replace(tzinfo=UTC)
 _SECOND = timedelta(seconds=1)

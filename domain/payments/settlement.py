@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -27,7 +27,7 @@ from domain.payments.gateway import ChargeState, GatewayRefused, GatewayUnanswer
 from domain.payments.lookup import StoredPayment, find_payment
 from domain.payments.qr_code import qr_svg
 from kernel import logging
-from kernel.clock import now
+from kernel.clock import BRASILIA, now
 from kernel.payment_words import LIVE
 from kernel.retries import retry_delay
 from kernel.scope import SYSTEM, Scope
@@ -43,7 +43,6 @@ IN_DOUBT = timedelta(seconds=30)
 GRACE = timedelta(minutes=1)
 """So long after its expiry a payment is asked for once more, and expires."""
 
-_BRASILIA = timezone(timedelta(hours=-3))
 # The reported payments of a charge are this payment: its notification came before the answer, and didn't say which payment it is of. The
 # ledger refers to them, so that they stay, without their money.
 # $12 is when the gateway is asked again about one that is still live.
@@ -150,8 +149,7 @@ async def _queue_mail(scope: Scope, stored: StoredPayment, state: ChargeState) -
 
 
 def _in_brasilia(at: datetime) -> str:
-    # Brazil has no summer time.
-    return f"{at.astimezone(_BRASILIA):%d/%m/%Y às %H:%M}"
+    return f"{at.astimezone(BRASILIA):%d/%m/%Y às %H:%M}"
 
 
 def _reject_contradiction(payment: ChargedPayment, state: ChargeState) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 
 from domain.gateway import notifications
@@ -24,6 +25,7 @@ from domain.payments.lookup import find_payment
 from domain.payments.options import order_options
 from domain.payments.requests import parse_input
 from domain.payments.sandbox import actions
+from domain.payments.sandbox.boleto_code import due_factor
 from domain.purchase.edit import update_order
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import uuid7
@@ -408,6 +410,14 @@ async def test_an_order_is_paid_when_the_interest_of_a_payment_that_waited_goes(
     await run_job(kit)
     record = await kit.record("orders", order.id)
     assert (record["total_cents"], record["payment_status"]) == (1_000, "paid")
+
+
+async def test_a_boleto_says_the_day_on_which_it_is_due_in_brazil(kit, order):
+    payment = await create(kit, order, "BOLETO", billing={"document": "529.982.247-25"})
+    due = payment["expires_at"] - timedelta(hours=3)
+    assert f"{due:%H:%M:%S}" == "23:59:59"
+    details = orjson.loads(payment["boleto"])
+    assert details["barcode"][5:9] == details["line"][33:37] == f"{due_factor(due.date()):04d}"
 
 
 async def test_a_payment_expires_with_its_code(kit, order):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, replace
-from datetime import UTC
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +26,7 @@ from domain.payments.sandbox import charges
 from domain.payments.sandbox.boleto_code import barcode, typed_line
 from domain.payments.sandbox.charges import SandboxCharge
 from domain.payments.sandbox.pix_code import br_code
-from kernel.clock import now
+from kernel.clock import BRASILIA, now
 from kernel.scope import Scope, active_scope
 
 NAME = "sandbox"
@@ -143,9 +142,9 @@ def _boleto(request: ChargeRequest) -> dict[str, Any]:
     if not request.payer.document:
         raise GatewayRefused("document", "Informe o CPF ou CNPJ de quem paga o boleto.")
     assert request.expires_at is not None  # every kind but cards has one
-    due = request.expires_at.astimezone(UTC)
+    due = request.expires_at.astimezone(BRASILIA)
     code = barcode(_BANK, due.date(), request.amount_cents, f"{request.payment_id.int % 10**25:025d}")
-    return {"line": typed_line(code), "barcode": code, "pdf_url": "", "due_at": due.isoformat()}
+    return {"line": typed_line(code), "barcode": code, "pdf_url": "", "due_at": request.expires_at.isoformat()}
 
 
 def _card_outcome(token: str) -> tuple[PaymentStatus, dict[str, Any]]:
