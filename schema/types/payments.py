@@ -190,7 +190,7 @@ class PaymentOptionObject:
     payment_method: PaymentMethodObject | None = relation(
         ToOne("payment_method_id"), "The payment method that takes it."
     )
-    gateway: str = output_field("The gateway: `sandbox`, `pagarme` or `app`.")
+    gateway: str = output_field("The gateway: `sandbox`, `pagarme` or `app:<client ID>`.")
     public_key: str = output_field(
         "The key with which the page makes a token of a card; empty for none.", unset=Unset.NULL
     )
