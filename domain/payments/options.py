@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from domain.carts import totals as carts
-from domain.carts.locked import find_cart
+from domain.carts.locked import OPEN, find_cart
 from domain.orders.locked import read_order
 from domain.payments.gateway import PaymentKind
 from domain.payments.gateways import GatewayMethod, gateway_methods
@@ -66,8 +66,10 @@ async def order_options(scope: Scope, order: object, token: str | None) -> list[
 
 
 async def cart_options(scope: Scope, cart: object) -> list[dict[str, Any]]:
-    """Return the options for a cart as it is now; raises NotFound."""
+    """Return the options for a cart as it is now, none for one that is ordered or expired; raises NotFound."""
     locked = await find_cart(scope, cart)
+    if locked.status_at(scope.now) != OPEN:
+        return []
     with active_scope(scope):
         methods = first_of_each_kind(await gateway_methods(scope, None), scope.store.currency)
 

@@ -64,6 +64,9 @@ async def test_options_show_the_kinds_of_an_order_and_of_a_cart(shop, order):
     cart = await shop.cart((shop.sample.mug, 1))
     of_cart = await shop.get(f"carts/{cart}/payment-options")
     assert [each["total_cents"] for each in of_cart.body["payment_options"]] == [order["total_cents"]] * 3
+    assert (await shop.check_out(cart)).status == 201
+    of_ordered = await shop.get(f"carts/{cart}/payment-options")
+    assert (of_ordered.status, of_ordered.body) == (200, {"payment_options": []})
 
 
 async def test_a_repeated_request_gets_the_same_payment(shop, order):
