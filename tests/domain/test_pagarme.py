@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from aiohttp import web
 
-from domain.payments import creation, pending, refunds
+from domain.payments import cancellation, creation, pending, refunds
 from domain.payments.gateway import (
     ChargeItem,
     ChargeRequest,
@@ -33,6 +33,7 @@ from domain.payments.pagarme.gateway import PagarmeGateway
 from domain.payments.requests import parse_input
 from domain.payments.sandbox.boleto_code import barcode, typed_line
 from kernel import logging
+from kernel.errors import Conflict, RuleViolation
 from kernel.ids import uuid7
 from server.outgoing import outgoing_client
 from tests.harness.http import system_trust
@@ -346,12 +347,14 @@ async def test_a_refund_is_asked_for_with_a_key_of_its_own(gateway, server):
     )
 
 
-async def test_a_charge_that_is_cancelled_already_is_refused(gateway, server):
+async def test_a_charge_is_cancelled_once(gateway, server):
     state = await gateway.create(charge_request())
-    assert (await gateway.cancel(state.charge_id, "cancel-1")).status is PaymentStatus.CANCELLED
-    assert server.requests("DELETE")[0].body is None
+    for key in ("cancel-1", "cancel-2"):
+        assert (await gateway.cancel(state.charge_id, key)).status is PaymentStatus.CANCELLED, key
+    [request] = server.requests("DELETE")
+    assert request.body is None
     with pytest.raises(GatewayRefused):
-        await gateway.cancel(state.charge_id, "cancel-2")
+        await gateway.cancel("ch_9", "cancel-3")
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500])
@@ -415,6 +418,21 @@ async def test_another_amount_does_not_pay_the_order(kit, order, server):
     payment = await create(kit, order, "CARD")
     assert payment["status"] == "PENDING"
     assert (await kit.record("orders", order.id))["payment_status"] == "unpaid"
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+async def test_a_pix_that_was_paid_before_it_is_cancelled_pays_the_order(kit, order, server, is_replaced):
+    payment = await create(kit, order)
+    server.pay(payment["gateway_charge_id"])
+    if is_replaced:
+        with pytest.raises(Conflict, match="the order is paid"):
+            await create(kit, order, "CARD")
+    else:
+        with pytest.raises(RuleViolation, match="in status PAID can't be cancelled"):
+            await cancellation.cancel_payment(kit.scope, payment["public_id"], None)
+    settled = await kit.record("payments", payment["id"])
+    assert (settled["status"], settled["refunded_cents"], await kit.status(order.id)) == ("PAID", 0, "P")
+    assert server.requests("DELETE") == []
 
 
 async def test_refunds_reach_the_order(kit, order, server):

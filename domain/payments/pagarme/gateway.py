@@ -21,6 +21,7 @@ from domain.payments.gateway import (
 from domain.payments.pagarme.charges import read_charge
 from domain.payments.pagarme.client import NAME, Client, NotThere
 from domain.payments.pagarme.orders import order_body, split_rules
+from kernel.payment_words import LIVE
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetchval
 
@@ -68,7 +69,10 @@ class PagarmeGateway:
         return None if charge is None else read_charge(charge)
 
     async def cancel(self, charge_id: str, key: str) -> ChargeState:
-        """Cancel a charge that isn't paid."""
+        """Cancel a charge that can still be paid; one that was paid, which Pagar.me would refund, stays."""
+        state = read_charge(await self._send("GET", _path(charge_id)))
+        if state.status not in LIVE:
+            return state
         return read_charge(await self._send("DELETE", _path(charge_id), key=key))
 
     async def refund(self, charge_id: str, amount_cents: int, key: str, shares: tuple[Share, ...] = ()) -> ChargeState:
