@@ -46,6 +46,7 @@ class ProductDraft:
     current: Mapping[str, Any] | None = None
     category_ids: list[int] | None = None
     taxes: list[int] | None = None
+    group_id: int | None = None
     tags: list[str] | None = None
     public_id: Any = field(default_factory=uuid7)
 

@@ -1,4 +1,4 @@
-"""Resolve product drafts in bulk: existing rows, vendors, categories, taxes and duplicate SKUs.
+"""Resolve product drafts in bulk: existing rows, vendors, categories, taxes, variation groups and duplicate SKUs.
 
 Nothing is raised for a single draft: errors are collected in it, so that a bulk import reports them row by row.
 """
@@ -12,6 +12,7 @@ from uuid import UUID
 from domain.catalog.availability import IS_COMBINED
 from domain.catalog.listing import of_row
 from domain.catalog.product_draft import ProductDraft
+from domain.catalog.variation_members import FIELD, find_groups
 from domain.media.images import resolve_images
 from domain.store_settings import setting
 from kernel.fields import FieldErrors
@@ -19,7 +20,7 @@ from kernel.ids import Reference, parse_reference
 from kernel.product_fields import path_errors
 from kernel.scope import ActorKind, Scope
 from models.connection.database import execute_later, fetch, fetchval
-from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, find_ids, missing_message
+from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VARIATION_GROUP, VENDOR, find_ids, missing_message
 
 SKU_TAKEN = ("sku_taken", "sku is used by another product of the vendor")
 
@@ -111,6 +112,7 @@ async def match_drafts(
         _check_skus(drafts, by_sku_key)
     await _resolve_categories(scope, drafts)
     await _resolve_taxes(scope, drafts)
+    await _resolve_groups(scope, drafts)
     await _resolve_images(scope, drafts)
 
 
@@ -234,6 +236,16 @@ async def _resolve_taxes(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
         if missing:
             draft.errors["taxes"] = (NOT_FOUND, missing_message(TAX, missing))
         draft.taxes = [ids[reference] for reference in draft.values["taxes"] if reference in ids]
+
+
+async def _resolve_groups(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Set the variation groups of the products whose input puts them into one."""
+    joining = [draft for draft in drafts if draft.values.get(FIELD) is not None]
+    ids = await find_groups(scope, [draft.values[FIELD] for draft in joining]) if joining else {}
+    for draft in joining:
+        draft.group_id = ids.get(draft.values[FIELD])
+        if draft.group_id is None:
+            draft.errors[FIELD] = (NOT_FOUND, missing_message(VARIATION_GROUP, [draft.values[FIELD]]))
 
 
 def _categories_of(draft: ProductDraft) -> list[object]:

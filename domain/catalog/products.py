@@ -11,7 +11,7 @@ A vendor can edit only its own products; fields that only staff may set (vendor,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
@@ -33,7 +33,15 @@ from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
 from domain.catalog.tags import set_tags
-from domain.catalog.variation_members import COMMON_FIELDS, find_children, place_products, reject_misfits
+from domain.catalog.variation_members import (
+    COMMON_FIELDS,
+    FIELD,
+    MISFIT,
+    Misfits,
+    find_children,
+    place_products,
+    reject_misfits,
+)
 from domain.media.received import store_images
 from domain.notifications import write as notifications
 from domain.taxes.taxes import set_taxes_in_bulk
@@ -173,11 +181,7 @@ async def bulk_upsert_products(
         values = await _match(scope, drafts, subjects, by_sku=True, check_sku=check_sku)
         await lock_changed(scope, [draft for draft in drafts if not draft.errors])
         created = [draft.is_new for draft in drafts]
-        valid = [index for index, draft in enumerate(drafts) if not draft.errors]
-        if policy is BulkErrorPolicy.REJECT_ALL and len(valid) < len(drafts):
-            valid = []
-        changed = await _write(scope, [drafts[index] for index in valid], [values.get(index, {}) for index in valid])
-    written = set(valid)
+        written, changed = await _write_valid(scope, drafts, values, policy)
     return [
         RowResult(
             index,
@@ -188,6 +192,37 @@ async def bulk_upsert_products(
         )
         for index, draft in enumerate(drafts)
     ]
+
+
+async def _write_valid(
+    scope: Scope,
+    drafts: Sequence[ProductDraft],
+    values: Mapping[int, dict[int, ParsedFeatureValue]],
+    policy: BulkErrorPolicy,
+) -> tuple[set[int], set[int]]:
+    """Write the rows that the policy lets through; return their indexes, and the ids of the products that are new or have changed.
+
+    Only what is written shows which products don't fit into their variation groups: these get an error, and the others are written again.
+    """
+    while True:
+        valid = [index for index, draft in enumerate(drafts) if not draft.errors]
+        if policy is BulkErrorPolicy.REJECT_ALL and len(valid) < len(drafts):
+            valid = []
+        writing = [drafts[index] for index in valid]
+        try:
+            async with transaction(scope):  # a savepoint
+                return set(valid), await _write(scope, writing, [values.get(index, {}) for index in valid])
+        except Misfits as error:
+            _reject_misfits(writing, error)
+
+
+def _reject_misfits(drafts: Sequence[ProductDraft], misfits: Misfits) -> None:
+    """Set the errors of the drafts at fault; new products are none again."""
+    for draft in drafts:
+        if draft.product_id is not None and draft.product_id in misfits.products:
+            draft.errors[FIELD] = (MISFIT, misfits.products[draft.product_id])
+        if draft.current is None:
+            draft.product_id = None
 
 
 # --- Shared steps --------------------------------------------------------------------------------------------------------------
@@ -252,7 +287,7 @@ async def _write(
         )
         changed |= described
     groups = {
-        draft.product_id: draft.values["variation_group"]
+        draft.product_id: draft.group_id
         for draft in drafts
         if draft.product_id is not None and "variation_group" in draft.values
     }

@@ -14,7 +14,7 @@ from domain.catalog.stock import lock_stock
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.scope import ActorKind, Scope
 from models.connection.database import execute, fetch, fetchrow, fetchval
-from models.references import PRODUCT, VARIATION_GROUP, find, reject_missing, resolve_all
+from models.references import PRODUCT, VARIATION_GROUP, find, find_ids
 from models.rows import insert_rows
 
 CATALOG_ITEM, VARIATION_OF_ITEM = "group_catalog_item", "group_variation_catalog_item"
@@ -22,6 +22,7 @@ CATALOG_ITEM, VARIATION_OF_ITEM = "group_catalog_item", "group_variation_catalog
 
 # What became of a product that was to be added, as CS-Cart's API numbers it (docs/reference/legacy.md#variation-groups).
 UNCHANGED, ADDED, OTHER_VENDOR, SAME_VARIANTS, NO_VARIANT = 0, 1, 253, 254, 255
+FIELD, MISFIT = "variation_group", "variation_invalid"
 _MESSAGES: Mapping[int, str] = {
     OTHER_VENDOR: "has products of another vendor",
     SAME_VARIANTS: "has a product with the same variants",
@@ -83,6 +84,14 @@ WHERE m.tenant_id = $1 AND m.product_id <> $2 AND {DEFAULT_SQL.format("m")} = $2
 """
 
 
+class Misfits(ValidationFailed):
+    """Products don't fit into their groups; `products` says why, by product, and the message is the first reason."""
+
+    def __init__(self, products: Mapping[int, str]) -> None:
+        super().__init__(next(iter(products.values())), field=FIELD, code=MISFIT)
+        self.products = products
+
+
 async def find_own_product(scope: Scope, product: object) -> int:
     """Return the internal id of a product that the caller may change; raises NotFound."""
     product_id = await find(scope, PRODUCT, product)
@@ -131,23 +140,26 @@ async def add_products(scope: Scope, group_id: int, products: Sequence[int]) -> 
     return results
 
 
-async def place_products(scope: Scope, groups: Mapping[int, object]) -> set[int]:
-    """Put products into the groups that inputs refer to, or into none, and return those that were elsewhere."""
-    leaving = [product for product, group in groups.items() if group is None]
+async def find_groups(scope: Scope, references: Iterable[object]) -> dict[object, int]:
+    """Return the internal ids of those groups that exist and that the caller may change, by the references to them."""
+    ids = await find_ids(scope, VARIATION_GROUP, references)
+    return {group: group_id for group, group_id in ids.items() if await may_change_group(scope, group_id)}
+
+
+async def place_products(scope: Scope, groups: Mapping[int, int | None]) -> set[int]:
+    """Put products into groups, or into none, and return those that were elsewhere. Raises Misfits."""
+    leaving = [product for product, group_id in groups.items() if group_id is None]
     moved = {row["product_id"] for row in await fetch(_LEAVE, scope.store.id, leaving)} if leaving else set()
-    wanted = {product: group for product, group in groups.items() if group is not None}
-    group_ids = await resolve_all(scope, VARIATION_GROUP, wanted.values(), field="variation_group")
-    for group, group_id in group_ids.items():
-        if not await may_change_group(scope, group_id):
-            reject_missing(VARIATION_GROUP, [group], field="variation_group")
-        results = await add_products(scope, group_id, [product for product in wanted if wanted[product] == group])
-        _reject_refused(results.values())
-        moved |= {product for product, result in results.items() if result == ADDED}
-    return moved
+    results: dict[int, int] = {}
+    for group_id in dict.fromkeys(group_id for group_id in groups.values() if group_id is not None):
+        results |= await add_products(scope, group_id, [product for product in groups if groups[product] == group_id])
+    _reject_refused(results)
+    return moved | {product for product, result in results.items() if result == ADDED}
 
 
 async def reject_misfits(scope: Scope, products: AbstractSet[int]) -> None:
-    """Refuse changes of products, written by now, after which they don't fit into their groups. Raises ValidationFailed."""
+    """Refuse changes of products, written by now, after which they don't fit into their groups. Raises Misfits."""
+    results: dict[int, int] = {}
     for group in await fetch(_LOCK_GROUPS_OF, scope.store.id, list(products)):
         members = {row["product_id"]: row for row in await fetch(_MEMBERS, scope.store.id, group["id"])}
         features = [row["feature_id"] for row in await fetch(_FEATURES, scope.store.id, group["id"])]
@@ -155,15 +167,17 @@ async def reject_misfits(scope: Scope, products: AbstractSet[int]) -> None:
         chosen = {product: _chosen(variants, product, features) for product in members}
         repeated = {of_products for of_products, count in Counter(chosen.values()).items() if count > 1}
         is_of_one_vendor = len({row["vendor_id"] for row in members.values()}) == 1
-        _reject_refused(
-            _result(False, is_of_one_vendor, chosen[product], repeated) for product in products & members.keys()
-        )
+        results |= {
+            product: _result(False, is_of_one_vendor, chosen[product], repeated)
+            for product in sorted(products & members.keys())
+        }
+    _reject_refused(results)
 
 
-def _reject_refused(results: Iterable[int]) -> None:
-    refused = next((_MESSAGES[result] for result in results if result in _MESSAGES), None)
-    if refused is not None:
-        raise ValidationFailed(f"variation_group {refused}", field="variation_group", code="variation_invalid")
+def _reject_refused(results: Mapping[int, int]) -> None:
+    refused = {product: _MESSAGES[result] for product, result in results.items() if result in _MESSAGES}
+    if refused:
+        raise Misfits({product: f"variation_group {message}" for product, message in refused.items()})
 
 
 async def detach_product(scope: Scope, product_id: int) -> None:

@@ -330,3 +330,73 @@ async def test_products_of_a_group_show_in_which_features_they_differ(shirts: Sh
     single = await shirts.call("GET", f"{GROUPS}/{group}/{VARIATIONS}/{shirts.products[1]}")
     assert single["variation_features"][str(shirts.size)]["internal_name"] == "Size"
     assert single["product_features"] == single["variation_features"]
+
+
+UPSERT = """mutation($rows: [ProductUpsertInput!]!, $policy: ErrorPolicy!) {
+    product_bulk_upsert(rows: $rows, error_policy: $policy) { index id created error { message fields { field code } } } }"""
+MISFIT = [{"field": "variation_group_id", "code": "variation_invalid"}]
+
+
+async def test_each_row_of_a_bulk_upsert_that_does_not_fit_into_its_variation_group_has_the_error(
+    shirts: Shirts,
+) -> None:
+    sample = shirts.sample
+    _, red_large, blue_small, blue_large = shirts.products
+    await grouped(shirts, product_ids=shirts.products[:3])
+
+    async def public_id(table: str, number: int) -> str:
+        return str(await sample.value(f"select public_id from {table} where id = {number}"))
+
+    group = str(await sample.value("select public_id from variation_groups where code = 'SHIRTS'"))
+    color, size = await public_id("features", shirts.color), await public_id("features", shirts.size)
+    vendor = str(
+        await sample.value(
+            f"select v.public_id from vendors v join products p on p.vendor_id = v.id where p.id = {red_large}"
+        )
+    )
+
+    def shirt(color_name: str, size_name: str, **members: Any) -> dict[str, Any]:
+        features = [{"feature_id": color, "value": color_name}, {"feature_id": size, "value": size_name}]
+        made = {"name": "Shirt", "price_cents": 1_000, "vendor_id": vendor, "variation_group_id": group}
+        return {**made, "features": features, **members}
+
+    rows = [
+        {"id": await public_id("products", red_large), "price_cents": 777},
+        shirt("Red", "S"),  # as the first of the group
+        shirt("Green", "S", slug="green"),
+        shirt("Green", "S"),  # as the row before
+        shirt("Green", "L", features=[]),
+        shirt("Green", "L", variation_group_id="018f0000-0000-7000-8000-000000000000"),
+        shirt("Red", "L", id=await public_id("products", blue_small)),  # as the second of the group
+        {"id": await public_id("products", blue_large), "variation_group_id": group},
+    ]
+    same = "variation_group has a product with the same variants"
+    reasons = {
+        1: (same, MISFIT),
+        3: (same, MISFIT),
+        4: ("variation_group has a feature of which the product has no variant", MISFIT),
+        5: ("variation group '018f0000-0000-7000-8000-000000000000' not found", [{"field": "variation_group_id", "code": "not_found"}]),
+        6: (same, MISFIT),
+    }  # fmt: skip
+
+    async def upsert(sent: list[dict[str, Any]], policy: str) -> list[dict[str, Any]]:
+        body = {"query": UPSERT, "variables": {"rows": sent, "policy": policy}}
+        answer = await sample.post("/graphql", body, auth="bearer")
+        results: list[dict[str, Any]] = answer.body["data"]["product_bulk_upsert"]
+        assert [row["index"] for row in results] == list(range(len(sent)))
+        return results
+
+    def errors(results: list[dict[str, Any]]) -> dict[int, Any]:
+        return {row["index"]: (row["error"]["message"], row["error"]["fields"]) for row in results if row["error"]}
+
+    refused = await upsert(rows[:5], "REJECT_ALL")
+    assert [row["id"] for row in refused] == [None] * 5
+    assert errors(refused) == {index: reason for index, reason in reasons.items() if index < 5}
+    mixed = await upsert(rows, "REJECT_FAILED")
+    assert [row["index"] for row in mixed if row["id"]] == [0, 2, 7]
+    assert [row["index"] for row in mixed if row["created"]] == [2]
+    assert errors(mixed) == reasons
+    in_group = "select count(*) from variation_group_products m join variation_groups g on g.id = m.group_id and g.tenant_id = m.tenant_id"
+    assert await sample.value(f"{in_group} where g.code = 'SHIRTS'") == 5
+    assert await sample.value(f"select price_cents from products where id = {red_large}") == 777
+    assert await sample.value(f"select slug from products where id > {blue_large}") == "green"
