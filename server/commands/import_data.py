@@ -187,9 +187,9 @@ async def _cscart(args: argparse.Namespace) -> int:
         else:
             async with HttpSource(args.url, args.email, _api_key(args.api_key), on_wait=print_wait) as source:
                 report = await fill(source, store)
+        _print_report(args, report, report.lines())
         if args.redirects is not None:
             await _write_redirects(args.redirects, store)
-    _print_report(args, report, report.lines())
     if report.stopped:
         print_error(report.stopped)
     elif report.failures:
@@ -249,6 +249,8 @@ def _check_source(args: argparse.Namespace) -> None:
         raise CommandError("--url needs --email and --api-key")
     if args.redirects is not None and args.dry_run:
         raise CommandError("--redirects lists what an import has written; leave out --dry-run")
+    if args.redirects is not None and (args.redirects.is_dir() or not args.redirects.parent.is_dir()):
+        raise CommandError(f"{args.redirects} can't be written; expected a file in a folder that exists")
 
 
 def _api_key(argument: str) -> str:

@@ -313,12 +313,71 @@ async def test_a_record_with_an_unreadable_value_is_reported_and_not_written(sto
     assert await of(store, "products", "id, sku") == [(12, "U0012O5AF0")]
 
 
-async def test_a_list_that_is_none_brings_nothing(store: Store) -> None:
-    answers: list[Any] = [[], {}, {"products": None}, {"products": "none"}, {"products": [1, None, []]}, "x", 7]
+async def test_a_list_that_is_empty_brings_nothing(store: Store) -> None:
+    answers: list[Any] = [
+        [],
+        {},
+        {"products": None},
+        {"products": False},
+        {"products": {}, "params": {"total_items": []}},
+    ]
     for answer in answers:
         report = await run.run(SavedShop({"products": answer}), store.public_id)
         assert report.counts["products"].read == 0, answer
         assert report.failures == [], answer
+
+
+async def test_an_answer_that_is_no_list_is_reported(store: Store) -> None:
+    answers: list[Any] = ["x", 7, {"products": "none"}, {"products": True}, {"status": "error", "message": "Locked"}]
+    for answer in answers:
+        report = await run.run(SavedShop({"products": answer}), store.public_id)
+        [(entity, number, reason)] = report.failures
+        assert (entity, number) == ("products", ""), answer
+        assert reason.startswith("the list can't be read to its end: the answer is no list: "), answer
+
+
+async def test_rows_that_are_no_records_are_reported_and_the_others_are_brought(store: Store) -> None:
+    report = await run.run(SavedShop({"products": {"products": [1, PRODUCT, []]}}), store.public_id)
+    assert report.failures == [("products", "?", "1 is no record")]
+    assert await of(store, "products", "id, sku") == [(12, "U0012O5AF0")]
+
+
+async def test_options_that_are_no_records_are_reported_and_the_others_are_brought(store: Store) -> None:
+    listed = dict(shop().answers["options?product_id=12"])
+    listed |= {"5": None, "6": {"option_id": "x", "product_id": "0"}}
+    report = await run.run(shop(**{"options?product_id=12": listed}), store.public_id)
+    assert [failure for failure in report.failures if failure[0] == "options"] == [
+        ("options", "of product 12", "null is no record"),
+        ("options", "x", "option_id: 'x' is no number of a record"),
+    ]
+    assert await of(store, "options", "id, name") == [(3, "Size"), (4, "Gift")]
+
+
+@pytest.mark.parametrize(
+    "member, reason",
+    [({"product_id": None}, None), ({"product_id": "13"}, "the answer is the record 13")],
+)
+async def test_a_record_keeps_the_number_of_its_row(store: Store, member: dict[str, Any], reason: str | None) -> None:
+    report = await run.run(shop(**{"products/12": PRODUCT | member}), store.public_id)
+    failures = [text for entity, number, text in report.failures if (entity, number) == ("products", "12")]
+    assert failures == ([] if reason is None else [reason])
+    assert await of(store, "products", "id, sku") == ([(12, "U0012O5AF0")] if reason is None else [])
+
+
+async def test_a_number_beyond_all_others_is_refused(store: Store) -> None:
+    numbers = ["9" * 5000, 2**63 - 1, "9007199254740991"]
+    rows = [PRODUCT | {"product_id": number} for number in numbers]
+    report = await run.run(SavedShop({"products": {"products": rows}}), store.public_id)
+    assert len(report.failures) == len(numbers)
+    assert all("is no number of a record" in reason for _, _, reason in report.failures)
+
+
+async def test_the_report_has_a_line_for_each_failure_whatever_the_source_sends(store: Store) -> None:
+    rows = [PRODUCT | {"product_id": "\x1b[2J\n" + "x" * 100_000}]
+    report = await run.run(SavedShop({"products": {"products": rows}}), store.public_id)
+    [line] = [line for line in report.lines() if line.startswith("not brought")]
+    assert line.isprintable()
+    assert len(line) < 3_000
 
 
 @pytest.mark.parametrize("status, here", [("R", "P"), ("X", "D"), ("h", "H")])
@@ -362,3 +421,29 @@ async def test_a_list_is_read_to_its_end_whatever_its_pages(new_store: Any, tota
     report = await run.run(SmallPages(total), store.public_id)
     assert report.counts["pages"].read == 5
     assert report.failures == []
+    short = [text for (entity, text), _ in report.notes.items() if entity == "pages"]
+    assert short == (["it has 6 records by its own count, of which 5 were read"] if total == 6 else [])
+
+
+class WithoutPages:
+    """A shop that answers all of a list to every page, in another order each time and without a total."""
+
+    asked = 0
+
+    async def fetch(self, path: str, **query: Any) -> Any:
+        if path != "pages":
+            raise NotOffered("status 404: Not found")
+        self.asked += 1
+        rows = [{"page_id": str(number), "page": f"P{number}", "description": ""} for number in range(1, 6)]
+        return {"pages": rows[self.asked % 5 :] + rows[: self.asked % 5]}
+
+
+async def test_a_list_without_pages_is_read_once_whatever_its_order(store: Store) -> None:
+    source = WithoutPages()
+    report = await run.run(source, store.public_id)
+    assert (report.counts["pages"].read, source.asked) == (5, 2)
+
+
+async def test_a_source_without_any_list_is_no_shop(store: Store) -> None:
+    report = await run.run(SavedShop({}), store.public_id)
+    assert report.stopped == "the source has none of the lists of a shop: products: status 404: Not found"

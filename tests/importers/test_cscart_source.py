@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -318,3 +319,23 @@ async def test_a_folder_of_saved_answers_is_read(tmp_path: Any) -> None:
         await source.fetch("users")
     with pytest.raises(SourceError, match=r"orders\.json is not JSON"):
         await source.fetch("orders")
+    (tmp_path / "products.4.json").write_text("[]")
+    (tmp_path / "users.2.json").write_text("[]")
+    with pytest.raises(SourceError, match=r"there is no file products\.3\.json, but products\.4\.json"):
+        await source.fetch("products", page=3)
+    with pytest.raises(SourceError, match=r"there is no file users\.1\.json, but users\.2\.json"):
+        await source.fetch("users")
+    assert await source.fetch("products", page=5) == []
+
+
+async def test_a_saved_answer_that_can_not_be_opened_is_reported(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "products.json").write_text("[]")
+
+    def refuse(file: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(SourceError, match=r"products\.json can't be read: Permission denied"):
+        await FolderSource(tmp_path).fetch("products")

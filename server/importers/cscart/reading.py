@@ -7,14 +7,16 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from kernel.text import repr_value
 from server.importers.cscart.entities import ShopEntity
 from server.importers.cscart.promotion_references import name_by_number
 from server.importers.cscart.report import Report
 from server.importers.cscart.source import NotOffered, Source, SourceError
-from server.importers.cscart.values import OFFERED_BY, NotBrought, Record, as_number, entries, integer, objects, text
+from server.importers.cscart.values import OFFERED_BY, NotBrought, Record, as_number, entries, items, objects, text
 
 PAGE_SIZE = 250
 _NOT_ROWS = ("params", "search")
+_NO_ROWS = (None, "", False)
 # A list is read again when records were missing: those that were deleted meanwhile moved others to an earlier page.
 _MAX_PASSES = 2
 
@@ -59,10 +61,13 @@ class Reader:
         record = row
         if entity.complete_field not in row and not entity.by_product:
             path = self._paths.get(entity.name, entity.name)
-            record = await self.source.fetch(f"{path}/{_number(row, entity.key)}")
+            number = _number(row, entity.key)
+            record = await self.source.fetch(f"{path}/{number}")
             if not isinstance(record, dict):
                 raise SourceError("the answer is no record")
-            record = {**row, **record}
+            if _number(record, entity.key) not in (None, number):
+                raise SourceError(f"the answer is the record {_number(record, entity.key)}")
+            record = {**row, **record, entity.key: row.get(entity.key)}
         if entity.name == "users" and "usergroups" not in record and self.report.counts["usergroups"].read:
             record = {**record, "usergroups": await self._memberships(_number(row, entity.key))}
         if entity.name == "promotions":
@@ -90,15 +95,22 @@ class Reader:
 
     async def _whole_list(self, entity: ShopEntity, path: str) -> AsyncIterator[list[Record]]:
         seen: set[str] = set()
+        expected = 0
         for _ in range(_MAX_PASSES):
-            expected = 0
             async for rows, total in self._pages(entity, path):
                 expected = total or 0
+                known = len(seen)
                 new = self._unseen(entity, rows, seen)
                 if new:
                     yield new
+                # A list without pages answers all of its rows to every page, perhaps in another order.
+                if total is None and len(seen) == known:
+                    break
             if len(seen) >= expected:
                 return
+        self.report.note(
+            entity.name, "list", f"it has {expected} records by its own count, of which {len(seen)} were read"
+        )
 
     async def _pages(self, entity: ShopEntity, path: str) -> AsyncIterator[tuple[list[Record], int | None]]:
         """Yield the pages of a list with its total."""
@@ -115,20 +127,22 @@ class Reader:
             if page == 1:
                 self.expect(total or len(rows))
             yield rows, total
-            # A list without pages answers all of its rows to every page; one without a total ends with an empty page.
+            # One without a total ends with an empty page.
             read += len(rows)
             if not rows or rows == before or (total is not None and read >= total):
                 return
             page, before = page + 1, rows
 
-    def _unseen(self, entity: ShopEntity, rows: Iterable[Record], seen: set[str]) -> list[Record]:
+    def _unseen(self, entity: ShopEntity, rows: Iterable[Any], seen: set[str]) -> list[Record]:
         new = []
         for row in rows:
             reason = ""
             try:
-                external_id = entity.external_id(row)
+                external_id = entity.external_id(row) if isinstance(row, dict) else ""
             except NotBrought as error:
                 external_id, reason = str(row.get(entity.key, "?")), str(error)
+            if not external_id:
+                external_id, reason = "?", f"{repr_value(row)} is no record"
             if external_id in seen:
                 continue
             seen.add(external_id)
@@ -152,7 +166,7 @@ class Reader:
 
     async def _products_pages(self, entity: ShopEntity) -> AsyncIterator[list[Record]]:
         """Yield the records of one product after the other; shared options last, with all products that offer them."""
-        shared: dict[str, dict[str, Any]] = {}
+        shared: dict[int, dict[str, Any]] = {}
         seen: set[str] = set()
         candidates = sorted(self.products if entity.name == "options" else self.with_options)
         if entity.name == "options":
@@ -166,9 +180,9 @@ class Reader:
                 if entity.name == "options" and rows:
                     self.with_options.add(product)
                 for row in rows:
-                    if entity.name == "options" and not _number(row, "product_id"):
-                        option = shared.setdefault(entity.external_id(row), {**row, OFFERED_BY: []})
-                        option[OFFERED_BY].append(product)
+                    number = _number(row, entity.key)
+                    if entity.name == "options" and number and not _number(row, "product_id"):
+                        shared.setdefault(number, {**row, OFFERED_BY: []})[OFFERED_BY].append(product)
                     else:
                         page.append({**row, "product_id": row.get("product_id") or str(product)})
             yield self._unseen(entity, page, seen)
@@ -195,12 +209,16 @@ class Reader:
 
     async def _of_product(self, entity: ShopEntity, product: int) -> list[Record]:
         try:
-            return rows_of(await self.source.fetch(entity.name, product_id=product), entity.name)[0]
+            rows, _ = rows_of(await self.source.fetch(entity.name, product_id=product), entity.name)
         except NotOffered:
             return []
         except SourceError as error:
             self.report.fail(entity.name, f"of product {product}", str(error))
             return []
+        for row in rows:
+            if not isinstance(row, dict):
+                self.report.fail(entity.name, f"of product {product}", f"{repr_value(row)} is no record")
+        return objects(rows)
 
     async def _exception_type(self, product: int | None) -> str:
         """Return the type of a product's exceptions, which CS-Cart has with the product."""
@@ -228,8 +246,8 @@ async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-def rows_of(body: Any, path: str) -> tuple[list[Record], int | None]:
-    """Return the rows of a list, and its total if that is known.
+def rows_of(body: Any, path: str) -> tuple[list[Any], int | None]:
+    """Return the rows of a list, and its total if that is known; raises SourceError for what is no list.
 
     A list is `{products: […], params}`, with rows in an array or keyed by id, or the bare rows.
     """
@@ -239,8 +257,10 @@ def rows_of(body: Any, path: str) -> tuple[list[Record], int | None]:
         named = [value for name, value in body.items() if name not in _NOT_ROWS]
         is_envelope = path in body or "params" in body
         rows = body[path] if path in body else next(iter(named), []) if is_envelope else body
-    total = integer(params, "total_items") if params.get("total_items") not in (None, "") else None
-    return objects(rows), total
+    is_list = isinstance(rows, list | dict) or rows in _NO_ROWS
+    if not is_list or (isinstance(rows, dict) and rows and not objects(rows)):
+        raise SourceError(f"the answer is no list: {repr_value(rows)}")
+    return items(rows), _number(params, "total_items")
 
 
 def parents_first(rows: Sequence[Record], key: str, parent: str) -> list[Record]:

@@ -10,6 +10,7 @@ from typing import Any
 from kernel.money import format_cents
 
 _MAX_NUMBERS = 5
+_MAX_TEXT = 1_000
 
 
 @dataclass(slots=True)
@@ -87,11 +88,11 @@ class Report:
 
     def fail(self, entity: str, number: object, reason: str) -> None:
         """Record that a record, or with the number "" a list, could not be brought."""
-        self.failures.append((entity, str(number), " ".join(reason.split())))
+        self.failures.append((entity, _line(str(number)), _line(reason)))
 
     def note(self, entity: str, number: object, text: str) -> None:
         """Record what was left out of a record that was brought."""
-        self.notes.setdefault((entity, " ".join(text.split())), []).append(str(number))
+        self.notes.setdefault((entity, _line(text)), []).append(str(number))
 
     def note_unread(self, entity: str, names: Iterable[str]) -> None:
         """Count the members of a record that nothing here reads."""
@@ -129,3 +130,9 @@ class Report:
             ("customers", str(self.source.customers), str(self.target.customers)),
         ):
             yield f"{name}: {there} there, {here} here: {'equal' if there == here else 'different'}"
+
+
+def _line(text: str) -> str:
+    """Return a text of the source as part of a line: it may be long, and contain control sequences for the terminal."""
+    words = " ".join(text[:_MAX_TEXT].split())
+    return "".join(character if character.isprintable() else "�" for character in words)

@@ -142,9 +142,16 @@ class _Import:
                 await self._import_with_progress(entity)
                 if not self.context.is_dry_run:
                     await self._end_entity(entity)
+            self._check_offers()
         except SourceUnavailable as error:
             self.context.report.stopped = str(error)
         await self._sum_up()
+
+    def _check_offers(self) -> None:
+        """Raise SourceUnavailable for a source that has none of the lists, so that nothing was brought: it is no shop."""
+        missing = self.context.report.missing
+        if all(entity.name in missing for entity in ENTITIES if not entity.by_product):
+            raise SourceUnavailable(f"the source has none of the lists of a shop: products: {missing['products']}")
 
     # --- One entity ---
 

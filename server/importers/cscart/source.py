@@ -313,12 +313,22 @@ class FolderSource:
             path = f"products/{query['product_id']}/{path}"
         page = int(query.get("page", 1))
         names = [f"{path}.{page}.json"] if page > 1 else [f"{path}.json", f"{path}.1.json"]
-        file = next((self.folder / name for name in names if (self.folder / name).is_file()), None)
-        if file is None and page > 1:
-            return []  # after the last page
-        if file is None:
-            raise NotOffered(f"there is no file {names[0]}")
         try:
-            return orjson.loads(file.read_bytes().decode("utf-8-sig"))
+            file = next((self.folder / name for name in names if (self.folder / name).is_file()), None)
+            if file is not None:
+                return orjson.loads(file.read_bytes().decode("utf-8-sig"))
+        except OSError as error:
+            raise SourceError(f"{names[0]} can't be read: {error.strerror}") from error
         except ValueError as error:
-            raise SourceError(f"{file.name} is not JSON: {error}") from error
+            raise SourceError(f"{names[0]} is not JSON: {error}") from error
+        if later := [page_file.name for page_file in self.folder.glob(f"{path}.*.json") if _page(page_file) > page]:
+            raise SourceError(f"there is no file {names[-1]}, but {min(later)}")
+        if page > 1:
+            return []  # after the last page
+        raise NotOffered(f"there is no file {names[0]}")
+
+
+def _page(file: Path) -> int:
+    """Return the page that a file with a part of a list has, 0 for another file."""
+    number = file.name.split(".")[-2]
+    return int(number) if number.isascii() and number.isdigit() else 0

@@ -9,7 +9,6 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 from kernel.fields import MAX_INTEGER
-from kernel.ids import MAX_NUMBER
 from kernel.text import repr_value
 
 Record: TypeAlias = Mapping[str, Any]
@@ -19,6 +18,7 @@ OFFERED_BY = "offered_by"
 
 _NONE = (None, "", False)
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
+_MAX_DIGITS = 15  # programs read these numbers as floats; and records made here still get the numbers above
 _SERIALIZED_NUMBER = re.compile(r's:[0-9]+:"([a-z_]+)";(?:[id]:|s:[0-9]+:")([0-9.]+)"?;')
 _YES, _NO = ("y", "true", "1"), ("n", "false", "0", "")
 
@@ -115,7 +115,7 @@ def as_number(value: object) -> int | None:
     if value in _NONE or value == []:
         return None
     digits = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-    if not digits.isascii() or not digits.isdigit() or int(digits) > MAX_NUMBER:
+    if not digits.isascii() or not digits.isdigit() or len(digits) > _MAX_DIGITS:
         raise NotBrought(f"{repr_value(value)} is no number of a record")
     return int(digits) or None
 
