@@ -146,8 +146,8 @@ def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotio
         ActivePromotion(
             id=row["id"],
             zone=row["zone"],
-            rule=json_value(row["rule"]),
-            gifts=json_value(row["gifts"]),
+            rule=_with_plain_ids(json_value(row["rule"])),
+            gifts=_with_plain_ids(json_value(row["gifts"])),
             coupon=coupon_key(row["coupon_code"]),
             usage_cap=row["usage_cap"],
             used=row["used"],
@@ -158,6 +158,16 @@ def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotio
         )
         for row in records
     ]
+
+
+def _with_plain_ids(term: Any) -> Any:
+    """Return a rule or gifts with the ids that versions up to 0.3 stored as objects; those of products have an amount and stay."""
+    if isinstance(term, list):
+        return [_with_plain_ids(member) for member in term]
+    if isinstance(term, dict):
+        is_id = "id" in term and "amount" not in term
+        return term["id"] if is_id else {name: _with_plain_ids(member) for name, member in term.items()}
+    return term
 
 
 async def evaluate_promotions(

@@ -229,6 +229,36 @@ async def test_conditions_refer_to_records_of_the_store(kit):
         await PROMOTION_RECORDS.delete(kit.scope, number)
 
 
+async def test_ids_that_were_once_stored_as_objects_are_read_as_ids(kit):
+    category = await CATEGORY_RECORDS.create(kit.scope, {"name": "Casa"})
+    cup, pen, pix = await kit.product(category=category), await kit.product(), await kit.payment()
+    number = await create(
+        kit,
+        conditions={"categories": [category], "payment": [pix], "products": [{"product_id": cup, "amount": 2}]},
+        bonuses={
+            "product_discount": {"percent": 50, "products": [pen]},
+            "free_shipping": [await kit.shipping()],
+            "free_products": [pen],
+        },
+    )
+    line, arguments = (cup, 2, 1_000), {"payment_method_id": pix}
+    before = await reward_for(kit, line, (pen, 1, 500), **arguments)
+    assert (before.discount_cents, before.promotions, len(before.free_products)) == (250, (number,), 1)
+    # As versions up to 0.3 stored `{"categories": [{"id": 1}]}`.
+    await kit.rows(
+        """
+        UPDATE promotions SET
+            rule = regexp_replace(rule::text, '"value": \\[([0-9]+)\\]', '"value": [{"id": \\1}]', 'g')::jsonb,
+            gifts = regexp_replace(gifts::text, '"(products|methods)": \\[([0-9]+)\\]', '"\\1": [{"id": \\2}]', 'g')::jsonb
+        WHERE tenant_id = $1 AND id = $2 RETURNING id
+        """,
+        number,
+    )
+    stored = await kit.record("promotions", number)
+    assert [str(stored[name]).count('[{"id": ') for name in ("rule", "gifts")] == [3, 3]
+    assert await reward_for(kit, line, (pen, 1, 500), **arguments) == before
+
+
 async def test_a_usergroup_promotion_applies_to_its_members(kit):
     from kernel.scope import active_scope
     from models.tables.users import Usergroup, UsergroupMembership
