@@ -162,6 +162,10 @@ FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bytea[], $8::text[]) AS g 
 ON CONFLICT (tenant_id, source, kind, external_id)
     DO UPDATE SET local_id = excluded.local_id, digest = excluded.digest, missing = excluded.missing
 """
+_IMPORTED = """
+SELECT t.id FROM {table} t
+JOIN external_references r ON r.tenant_id = t.tenant_id AND r.source = $2 AND r.kind = $3 AND r.local_id = t.{owner}
+WHERE t.tenant_id = $1"""
 _REFERENCES = """
 SELECT external_id, local_id, digest, missing::text FROM external_references WHERE tenant_id = $1 AND source = $2 AND kind = $3
 """
@@ -180,11 +184,11 @@ def _references(stored: str | None) -> frozenset[Reference]:
     return frozenset((table, number) for table, number in orjson.loads(stored)) if stored else frozenset()
 
 
-async def load_numbers(scope: Scope, model: type[StoreModel]) -> set[int]:
-    """Return the numbers of a table's rows, deleted ones excepted."""
-    alive = " AND deleted_at IS NULL" if "deleted_at" in model._meta.fields_map else ""
-    rows = await fetch(f"SELECT id FROM {model._meta.db_table} WHERE tenant_id = $1{alive}", scope.store.id)
-    return {row["id"] for row in rows}
+async def load_numbers(scope: Scope, source: str, kind: ImportKind, table: ImportTable) -> set[int]:
+    """Return the numbers of a table's rows that belong to imported records of a kind, deleted ones excepted."""
+    alive = " AND t.deleted_at IS NULL" if "deleted_at" in table.model._meta.fields_map else ""
+    statement = _IMPORTED.format(table=table.name, owner=table.owner or "id") + alive
+    return {row["id"] for row in await fetch(statement, scope.store.id, source, kind.name)}
 
 
 async def write_records(scope: Scope, source: str, kind: ImportKind, records: Sequence[ImportedRecord]) -> None:

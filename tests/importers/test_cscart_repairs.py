@@ -98,6 +98,61 @@ async def test_the_report_says_what_is_open_until_it_is_not(new_store: NewStore)
     assert "products: 1 read, 0 added, 0 changed, 1 completed, 0 present" in list(last.lines())
 
 
+OWN_RECORDS = {
+    "vendors": ("name", "'Own'"),
+    "products": ("name, slug, price_cents", "'Own', 'own', 1"),
+    "users": ("email, user_type, firstname, lastname", "'own@example.com', 'C', 'A', 'B'"),
+    "features": ("name, type", "'Own', 'E'"),
+}
+
+
+async def make_here(store: Store, table: str, number: int) -> None:
+    """Insert a record that is not the source's."""
+    columns, values = OWN_RECORDS[table]
+    insert = f"INSERT INTO {table} (tenant_id, public_id, id, {columns}) VALUES ($1, gen_random_uuid(), $2, {values})"
+    await execute(store, insert, store.id, number)
+
+
+def with_deleted_customer() -> PickyShop:
+    """Return the shop with an order of a customer that was deleted there."""
+    answers = dict(shop().answers)
+    answers["orders/97"] = answers["orders/97"] | {"user_id": "55"}
+    return PickyShop(answers)
+
+
+@pytest.mark.parametrize("is_made_before", [True, False], ids=["made before", "made after"])
+async def test_what_the_source_has_no_more_is_never_another_record_with_its_number(
+    new_store: NewStore, is_made_before: bool
+) -> None:
+    store = await new_store()
+    if not is_made_before:
+        await run.run(with_deleted_customer(), store.public_id)
+    for table, number in (("products", 999), ("vendors", 7), ("users", 55)):  # of order lines, and a customer
+        await make_here(store, table, number)
+    for since in (None, ALL):
+        report = await run.run(with_deleted_customer(), store.public_id, since=since)
+        assert report.counts["orders"].completed == 0, since
+        lines = "SELECT product_id, vendor_id FROM order_lines WHERE tenant_id = $1 AND order_id = 98 ORDER BY position"
+        assert [tuple(row) for row in await rows(store, lines, store.id)] == [(12, 1), (None, None)], since
+        assert await value(store, "SELECT user_id FROM orders WHERE tenant_id = $1 AND id = 97", store.id) is None, (
+            since
+        )
+        open_tables = {(each.entity, each.target) for each in report.open}
+        assert open_tables >= {("orders", "products"), ("orders", "vendors"), ("orders", "users")}, since
+
+
+async def test_what_was_refused_for_its_number_is_not_the_record_that_has_it(new_store: NewStore) -> None:
+    store = await new_store()
+    await make_here(store, "features", 18)
+    for since in (None, ALL):
+        report = await run.run(shop(), store.public_id, since=since)
+        assert ("features", "18", "another record of the store has the number 18") in report.failures, since
+        assert await value(store, "SELECT count(*) FROM feature_values WHERE tenant_id = $1", store.id) > 0, since
+        values = "SELECT count(*) FROM feature_values WHERE tenant_id = $1 AND feature_id = 18"
+        assert await value(store, values, store.id) == 0, since
+        assert ("products", "feature 18 is not among the features; left out") in report.notes, since
+
+
 async def test_what_was_changed_here_meanwhile_stays(new_store: NewStore) -> None:
     store = await new_store()
     await run.run(failing("categories/224", "vendors/1"), store.public_id)

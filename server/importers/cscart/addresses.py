@@ -38,7 +38,8 @@ async def load_names(context: Context) -> None:
     """Load the names of the records that are part of other records' addresses."""
     for table in TREES:
         rows = await fetch(_SLUGS.format(table=table), context.scope.store.id)
-        context.names[table] = {row["id"]: (row["slug"], row["parent_id"]) for row in rows}
+        known = context.known[table]
+        context.names[table] = {row["id"]: (row["slug"], row["parent_id"]) for row in rows if row["id"] in known}
 
 
 def redirect_rows(

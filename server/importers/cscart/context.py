@@ -9,11 +9,10 @@ from typing import TypeVar
 from uuid import UUID
 
 from domain.catalog.feature_values import FeatureDefinition
-from domain.imports.numbered import Reference, Row, load_numbers
+from domain.imports.numbered import Reference, Row
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, read_with_errors
 from kernel.scope import Scope
-from models.tables.base import StoreModel
 from server.importers.cscart.report import Report
 from server.importers.cscart.values import NotBrought, Record, number
 
@@ -28,7 +27,8 @@ IMAGE_COLUMNS = ("image_url", "image_alt", "media_id")
 class Context:
     """The state of one import; `entity` and `number` are the record being converted, `missing` what it refers to that is not here.
 
-    `names` are the names in addresses of categories and pages, with the parent of each.
+    `known` are the numbers of the source's records that are here, by table: another record with such a number is not the one that the
+    source refers to. `names` are the names in addresses of categories and pages, with the parent of each.
     """
 
     scope: Scope
@@ -49,13 +49,6 @@ class Context:
     option_ids: dict[int, UUID] = field(default_factory=dict)
     option_variant_ids: dict[int, UUID] = field(default_factory=dict)
     owner: int | None = None
-
-    async def load(self, *models: type[StoreModel]) -> None:
-        """Load the numbers of these tables' rows, once."""
-        for model in models:
-            table = model._meta.db_table
-            if table not in self.known:
-                self.known[table] = await load_numbers(self.scope, model)
 
     def note(self, text: str) -> None:
         """Note what is left out of the current record."""

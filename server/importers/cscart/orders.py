@@ -246,7 +246,8 @@ async def load_option_ids(context: Context) -> None:
     """Load the public ids of options and variants: the choices of an order line name them."""
     for table, ids in (("options", context.option_ids), ("option_variants", context.option_variant_ids)):
         statement = f"SELECT id, public_id FROM {table} WHERE tenant_id = $1"  # two constants
-        ids |= {row["id"]: row["public_id"] for row in await fetch(statement, context.scope.store.id)}
+        rows = await fetch(statement, context.scope.store.id)
+        ids |= {row["id"]: row["public_id"] for row in rows if row["id"] in context.known[table]}
 
 
 def _options(context: Context, extra: Record) -> list[Row]:

@@ -28,6 +28,7 @@ from domain.imports.numbered import (
     NumberTaken,
     Reference,
     Rows,
+    load_numbers,
     load_references,
     write_records,
 )
@@ -91,7 +92,6 @@ FROM external_references r CROSS JOIN jsonb_array_elements(r.missing) AS m (refe
 WHERE r.tenant_id = $1 AND r.source = $2 GROUP BY 1, 2 ORDER BY 1, 2
 """
 _BEGINNING = datetime.fromtimestamp(0, UTC)
-_FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND deleted_at IS NULL"
 
 
 async def run(
@@ -320,21 +320,25 @@ class _Import:
         """Report a record that the database has not; others can't refer to it."""
         self.context.report.fail(entity.name, record.external_id, reason)
         self.context.known[entity.kind.own.name].discard(record.number)
+        if entity.name == "features":
+            self.context.features.pop(record.number, None)
 
     # --- Before and after ---
 
     async def _load_store(self) -> None:
         """Load what conversions need of the store, besides the numbers of its records."""
         context, store_id = self.context, self.context.scope.store.id
-        for entity in ENTITIES:
-            await context.load(entity.kind.own.model, *entity.refers_to)
+        tables = {model._meta.db_table for each in ENTITIES for model in (each.kind.own.model, *each.refers_to)}
+        for kind in [entity.kind for entity in ENTITIES]:
+            for table in kind.tables:
+                if table.name in tables:
+                    context.known[table.name] = await load_numbers(context.scope, SOURCE, kind, table)
         context.languages = [row["code"] for row in await fetch(_LANGUAGES, store_id)]
         for row in await fetch(_STATUS_CODES, store_id):
             context.status_letters.setdefault(row["type"], set()).add(row["letter"])
         context.category_paths = {row["id"]: row["id_path"] for row in await fetch(_PATHS, store_id)}
         await load_names(context)
-        features = [row["id"] for row in await fetch(_FEATURES, store_id)]
-        context.features = await load_definitions(context.scope, features)
+        context.features = await load_definitions(context.scope, sorted(context.known["features"]))
 
     async def _end_entity(self, entity: ShopEntity) -> None:
         """Apply what follows from the records of an entity as a whole."""
