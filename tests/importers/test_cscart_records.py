@@ -364,6 +364,21 @@ async def test_a_record_keeps_the_number_of_its_row(store: Store, member: dict[s
     assert await of(store, "products", "id, sku") == ([(12, "U0012O5AF0")] if reason is None else [])
 
 
+async def test_of_two_records_whose_parts_have_one_number_the_first_is_brought(store: Store) -> None:
+    features = [
+        {
+            "feature_id": number,
+            "description": "Size",
+            "feature_type": "S",
+            "variants": [{"variant_id": 7, "variant": "L"}],
+        }
+        for number in (1, 2)
+    ]
+    report = await run.run(SavedShop({"features": {"features": features}}), store.public_id)
+    assert report.failures == [("features", "2", "another record of the store has a number of feature_variants")]
+    assert await of(store, "feature_variants", "id, feature_id") == [(7, 1)]
+
+
 async def test_a_number_beyond_all_others_is_refused(store: Store) -> None:
     numbers = ["9" * 5000, 2**63 - 1, "9007199254740991"]
     rows = [PRODUCT | {"product_id": number} for number in numbers]

@@ -171,6 +171,23 @@ async def test_what_was_changed_here_meanwhile_stays(new_store: NewStore) -> Non
     assert [row["category_id"] for row in await rows(store, placed, store.id)] == [224, 167]
 
 
+async def test_a_record_that_needs_now_what_it_lacked_is_reported_until_it_is_imported_again(
+    new_store: NewStore,
+) -> None:
+    store = await new_store()
+    first, later = failing("vendors/1"), failing()
+    for source in (first, later):
+        source.answers["users/3"]["company_id"] = "1"
+    await run.run(first, store.public_id)
+    later.answers["users/3"]["user_type"] = "V"
+    report = await run.run(later, store.public_id)
+    [reason] = [reason for entity, number, reason in report.failures if (entity, number) == ("users", "3")]
+    assert reason.endswith("(company_id is required for a user of type V); --since brings it")
+    await run.run(later, store.public_id, since=ALL)
+    user = "SELECT user_type, vendor_id FROM users WHERE tenant_id = $1 AND id = 3"
+    assert [tuple(row) for row in await rows(store, user, store.id)] == [("V", 1)]
+
+
 async def test_a_dry_run_counts_what_it_would_complete(new_store: NewStore) -> None:
     store = await new_store()
     await run.run(failing("vendors/1"), store.public_id)

@@ -204,6 +204,26 @@ async def test_refused_credentials_end_the_import_at_once(status: int) -> None:
         assert shop.requests == 1
 
 
+async def test_a_list_that_is_forbidden_is_reported_and_the_others_are_brought(store: Store) -> None:
+    forbidden = answer_with({"message": "Access denied"}, 403)
+    pages = answer_with({"pages": [{"page_id": "3", "page": "Sobre", "description": ""}], "params": {}})
+    nothing = answer_with({"message": "Not found"}, 404)
+    async with (
+        Shop(answer=of_paths(nothing, languages=ready, products=forbidden, pages=pages)) as shop,
+        shop.source() as source,
+    ):
+        report = await run.run(source, store.public_id)
+    assert report.failures == [("products", "", "the list can't be read to its end: status 403: Access denied")]
+    assert report.counts["pages"].added == 1
+
+
+async def test_credentials_that_are_refused_meanwhile_end_the_import() -> None:
+    refused = answer_with({"message": "Access denied"}, 403)
+    async with Shop(answer=in_turn(ready, refused)) as shop, shop.source() as source:
+        with pytest.raises(SourceUnavailable, match=r"refuses the credentials \(status 403: Access denied\)"):
+            await source.fetch("products")
+
+
 async def test_a_shop_at_another_address_is_named() -> None:
     moved = answer_with({}, 301, headers={"Location": "https://www.shop.example/api/2.0/languages"})
     async with Shop(answer=moved) as shop:

@@ -32,7 +32,6 @@ _NOTICE_SECONDS = 5.0
 _MAX_BYTES = 64 * 1024 * 1024
 _PROBE = "languages"
 _THROTTLED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class SourceError(Exception):
@@ -41,6 +40,10 @@ class SourceError(Exception):
 
 class NotOffered(SourceError):
     """The source doesn't have the record or the list."""
+
+
+class ForbiddenBySource(SourceError):
+    """The source refuses the record or the list, or all questions."""
 
 
 class SourceUnavailable(OperatorError):
@@ -121,7 +124,11 @@ class HttpSource:
         """Return the parsed answer; raises SourceError and SourceUnavailable."""
         attempts, failures = 0, 0
         while True:
-            outcome = await self._ask(self._address(self._base, path, query))
+            try:
+                outcome = await self._ask(self._address(self._base, path, query))
+            except ForbiddenBySource:
+                await self._check_credentials()
+                raise
             if not isinstance(outcome, _Failure):
                 return outcome
             attempts += 1
@@ -148,6 +155,8 @@ class HttpSource:
                     if "HTML" not in str(error):
                         return candidate  # an old version, without this list
                     continue
+                except ForbiddenBySource as error:
+                    raise _refused(error) from error
                 except SourceError:
                     return candidate
                 if not isinstance(outcome, _Failure):
@@ -223,6 +232,15 @@ class HttpSource:
         minutes = round(self.timeouts.max_outage_seconds / 60)
         self.on_wait(f"waiting for the shop, at most {minutes} minutes: {failure.reason}")
 
+    async def _check_credentials(self) -> None:
+        """Raise SourceUnavailable if the shop refuses all questions."""
+        try:
+            await self._ask(self._address(self._base, _PROBE, {"items_per_page": 1}))
+        except ForbiddenBySource as error:
+            raise _refused(error) from error
+        except SourceError:
+            return
+
     async def _is_alive(self) -> bool:
         """Return whether the shop answers at all."""
         try:
@@ -240,6 +258,12 @@ def _candidates(url: URL) -> list[URL]:
     return [url / "api" / "2.0", url / "api.php"]
 
 
+def _refused(reason: object) -> SourceUnavailable:
+    return SourceUnavailable(
+        f"the shop refuses the credentials ({reason}); expected an administrator's e-mail and API key"
+    )
+
+
 def _read(response: aiohttp.ClientResponse, body: bytes) -> Any:
     """Return the parsed body, or a failure that may pass; raises the errors that do not."""
     status = response.status
@@ -247,10 +271,10 @@ def _read(response: aiohttp.ClientResponse, body: bytes) -> Any:
         raise SourceUnavailable(
             f"the shop is at {response.headers.get('Location', 'another address')}; name that as --url"
         )
-    if status in _REFUSED:
-        raise SourceUnavailable(
-            f"the shop refuses the credentials (status {status}: {_excerpt(body)}); expected an administrator's e-mail and API key"
-        )
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise _refused(f"status 401: {_excerpt(body)}")
+    if status == HTTPStatus.FORBIDDEN:
+        raise ForbiddenBySource(f"status 403: {_excerpt(body)}")
     if status in _THROTTLED or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         retry_after = _retry_after(response)
         is_throttled = status == HTTPStatus.TOO_MANY_REQUESTS or (status in _THROTTLED and retry_after is not None)
