@@ -48,7 +48,9 @@ def whole_lists() -> PickyShop:
 
 async def compare(store: Store, source: PickyShop) -> dict[str, str]:
     """Import, and return the line of each comparison of references by its name."""
-    lines = (await run.run(source, store.public_id)).references
+    report = await run.run(source, store.public_id)
+    lines = report.references
+    assert report.as_json()["references"] == lines
     return {line.partition(":")[0]: line for line in lines}
 
 

@@ -379,6 +379,17 @@ async def test_of_two_records_whose_parts_have_one_number_the_first_is_brought(s
     assert await of(store, "feature_variants", "id, feature_id") == [(7, 1)]
 
 
+async def test_a_combination_that_nothing_identifies_is_reported(store: Store) -> None:
+    listed = [
+        {"product_id": "12", "combination": {"3": "12"}},
+        {"product_id": "12", "combination": {"3": "13"}, "combination_hash": "9"},
+    ]
+    report = await run.run(shop(**{"combinations?product_id=12": listed}), store.public_id)
+    failures = [failure for failure in report.failures if failure[0] == "combinations"]
+    assert failures == [("combinations", "?", "combination_id and combination_hash are missing")]
+    assert report.counts["combinations"].added == 1
+
+
 async def test_a_number_beyond_all_others_is_refused(store: Store) -> None:
     numbers = ["9" * 5000, 2**63 - 1, "9007199254740991"]
     rows = [PRODUCT | {"product_id": number} for number in numbers]

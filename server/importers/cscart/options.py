@@ -139,8 +139,11 @@ async def load_combinations(context: Context) -> None:
 
 
 def combination_key(record: Record) -> str:
-    """Return what identifies a combination at the source: its number, else product and hash."""
-    return text(record, "combination_id") or f"{text(record, 'product_id')}:{text(record, 'combination_hash')}"
+    """Return what identifies a combination at the source: its number, else product and hash; raises NotBrought without them."""
+    own, in_product = text(record, "combination_id"), text(record, "combination_hash")
+    if not own and not in_product:
+        raise NotBrought("combination_id and combination_hash are missing")
+    return own or f"{text(record, 'product_id')}:{in_product}"
 
 
 def convert_combination(context: Context, record: Record) -> Rows:

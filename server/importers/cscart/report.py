@@ -78,6 +78,7 @@ class Report:
             "missing": self.missing,
             "unread": self.unread,
             "open_references": [asdict(reference) for reference in self.open],
+            "references": self.references,
             "source": asdict(self.source),
             "target": asdict(self.target),
         }
