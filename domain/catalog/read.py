@@ -38,6 +38,7 @@ from domain.taxes.read import has_tax
 from domain.visibility import VisibleRows, is_shopper, published
 from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
+from kernel.text import search_terms
 from models.reading.queries import (
     Condition,
     Entity,
@@ -152,6 +153,15 @@ def _categories(rows: str) -> VisibleRows:
 
 _LISTED = _products(LISTED)
 
+
+def _has_words(expression: str, text: str) -> Condition:
+    """Match what contains all words of a text, anywhere in its words; a text without a word matches nothing, a blank one everything."""
+    words = search_terms(text)
+    if not words:
+        return Condition("false") if text.strip() else Condition("true")
+    return Condition(f"vitrine_words({expression}) LIKE ALL ({{}}::text[])", ([f"%{word}%" for word in words],))
+
+
 _TEXTS = {"n": ("name", "search_words"), "s": ("short_description",), "f": ("description",), "k": ("meta_keywords",)}
 
 
@@ -162,7 +172,7 @@ def _words_in(value: str) -> Condition:
         f"t.{column}" for code, of_code in _TEXTS.items() if code in (codes or _TEXTS) for column in of_code
     )
     # Without an index: only programs written for CS-Cart search so.
-    return Condition(f"vitrine_words(concat_ws(' ', {columns})) LIKE ALL ({{}}::text[])", (_like_words(text),))
+    return _has_words(f"concat_ws(' ', {columns})", text)
 
 
 _OF_PRODUCT = "WHERE m.tenant_id = t.tenant_id AND m.product_id = t.id"
@@ -328,7 +338,7 @@ CATEGORIES = Entity(
         **exact("text", "name", "slug"),
         "search": EntityFilter(
             "text",
-            lambda text: Condition("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
+            lambda text: _has_words("t.name", text),
             "words, or beginnings of words, of the name",
         ),
         **exact("big_int", "position", internal=True),
@@ -344,12 +354,6 @@ CATEGORIES = Entity(
         **sorts("created_at", "id"),
     },
 )
-
-
-def _like_words(text: str) -> list[str]:
-    from kernel.text import search_terms
-
-    return [f"%{term}%" for term in search_terms(text)] or ["%"]
 
 
 # Reached only through a product or a feature, whose rows are already filtered.

@@ -260,6 +260,14 @@ async def test_unusual_query_strings_are_answered(admin: Client, collection: str
         assert answer.status in (200, 400), query
 
 
+@pytest.mark.parametrize("collection", ["products", "categories"])
+async def test_a_search_without_a_word_finds_nothing(admin: Client, collection: str) -> None:
+    await _insert_records(admin.store, collection, 1)
+    for search in ("((", "☃", "' \\"):
+        assert await _ids(admin, collection, search=search) == [], search
+    assert len(await _ids(admin, collection, search=" ")) == 1
+
+
 async def test_a_search_that_is_not_utf8_is_refused(admin: Client) -> None:
     """`é` in Latin-1: read as a replacement character, which is no word, it would list all categories."""
     await _insert_records(admin.store, "categories", 1)
