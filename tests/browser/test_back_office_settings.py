@@ -123,3 +123,29 @@ async def test_the_audit_log_shows_who_changed_what(clerk: Clerk) -> None:
     await clerk.go(f"/audit_entry/{entry}", "Registro")
     await clerk.see("support_phone")
     await clerk.check("audit-entry")
+
+
+@each_width
+async def test_privileges_are_chosen_among_those_that_the_caller_has(clerk: Clerk) -> None:
+    new = await add_user(clerk.store, "view_orders")
+    caller = await add_user(clerk.store, "view_orders", "manage_users", "view_users", "view_products")
+    await clerk.sign_in(caller.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/user/{new.id}", "Usuário")
+    await clerk.press("Privilégios")
+    await clerk.page.click("[role=dialog] [role=combobox]")
+    await clerk.see("Pedidos: ver")
+    offered = await clerk.page.evaluate("[...document.querySelectorAll('[role=option]')].map(each => each.innerText)")
+    assert offered == [
+        "Clientes e usuários: ver",
+        "Clientes e usuários: ver e alterar",
+        "Pedidos: ver",
+        "Produtos: ver",
+    ]
+    await clerk.press("Produtos: ver")
+    await clerk.page.press("Escape")
+    await clerk.page.wait_for("document.querySelector('[role=option]') === null")
+    await clerk.check("privileges")
+    await clerk.submit()
+    granted = await value(clerk.store, "select privileges from users where public_id = $1", new.id)
+    assert sorted(granted) == ["view_orders", "view_products"]

@@ -13,6 +13,7 @@ import { entityName, fieldName, locale, memberName } from "../texts";
 import { JsonInput } from "./json-input";
 import { Members } from "./members";
 import { PicturesInput } from "./pictures-input";
+import { PrivilegesInput } from "./privileges-input";
 import { useStatuses } from "./statuses";
 
 const ConditionsInput = lazy(() => import("../pages/promotions/conditions"));
@@ -81,6 +82,7 @@ function Text(props: Props) {
   const translate = useTranslate();
   const common = useCommon(props);
   const { field, isFilter } = props;
+  if (field.name === "privileges") return <PrivilegesInput {...common} />;
   if (field.isList) return <TextArrayInput {...common} clearText={translate("ra.action.clear_input_value")} />;
   if (field.isHtml && !isFilter) return <HtmlInput {...common} />;
   if (field.name === "password") return <PasswordInput {...common} />;

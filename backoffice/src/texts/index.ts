@@ -42,7 +42,7 @@ export function locale(): Locale {
   return current;
 }
 
-function words(name: string): string {
+export function words(name: string): string {
   const text = name.replaceAll("_", " ").replace(/ (cents|id|ids)$/, "");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
