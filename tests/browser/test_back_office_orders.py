@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from uuid import uuid4
 
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
-from tests.harness.records import PASSWORD, add_user
+from tests.harness.records import PASSWORD, add_product, add_user, insert
 from tests.harness.scopes import execute, value
 
 pytestmark = OFFICE_MARKS
@@ -40,6 +42,73 @@ async def open_order(clerk: Clerk, status: str, *privileges: str, lines: int = 1
 
 async def of_order(clerk: Clerk, order: str, sql: str) -> Any:
     return await value(clerk.store, f"select {sql} from orders where public_id = $1", order)
+
+
+async def pick(clerk: Clerk, label: str, option: str) -> None:
+    """Choose an option of the last list with this label; what is typed is searched for."""
+    field = f"""[...document.querySelectorAll('.MuiFormControl-root')]
+        .findLast(each => each.innerText.trim().startsWith({json.dumps(label)}))"""
+    await clerk.page.wait_for(f"!!{field}")
+    await clerk.page.evaluate(f"{field}.querySelector('[role=combobox]').setAttribute('data-picked', '')")
+    if await clerk.page.evaluate("document.querySelector('[data-picked]').matches('input')"):
+        await clerk.page.fill("[data-picked]", option)
+    else:
+        await clerk.page.click("[data-picked]")
+    await clerk.page.evaluate("document.querySelector('[data-picked]').removeAttribute('data-picked')")
+    await clerk.press(option)
+
+
+async def new_shirt(clerk: Clerk, option_name: str = "Tamanho") -> tuple[str, dict[str, str]]:
+    """Return the name of a product of two sizes, and the options of its larger one."""
+    name = f"Camiseta {clerk.width.name} {uuid4().hex[:6]}"
+    product = await add_product(clerk.store, name=name, is_edp=True)
+    option = await insert(clerk.store, "options", product_id=product.number, name=option_name, type="S", required=True)
+    await insert(clerk.store, "product_options", product_id=product.number, option_id=option.number)
+    sizes = [
+        await insert(clerk.store, "option_variants", option_id=option.number, name=size, position=position)
+        for position, size in enumerate(("Pequena", "Grande"))
+    ]
+    return name, {"option_id": option.id, "variant_id": sizes[1].id}
+
+
+@each_width
+async def test_an_order_is_made_of_a_product_with_its_choices(clerk: Clerk) -> None:
+    name, chosen = await new_shirt(clerk)
+    user = await add_user(clerk.store, *CLERK)
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go("/order/create", "Criar")
+    email = f"{uuid4().hex}@example.com"
+    await clerk.fill("input.email", email)
+    await clerk.page.click("main .button-add")
+    await pick(clerk, "Produto", name)
+    await pick(clerk, "Tamanho", "Grande")
+    await clerk.fill("input.items.0.quantity", "2")
+    await clerk.check("order-create")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for("document.querySelector('main h1')?.innerText.startsWith('Pedido ')")
+    await clerk.see("Tamanho: Grande")
+    line = """select array[l.options -> 0 ->> 'option_id', l.options -> 0 ->> 'variant_id', l.quantity::text]
+        from order_lines l join orders o on o.id = l.order_id where o.email = $1"""
+    assert await value(clerk.store, line, email) == [chosen["option_id"], chosen["variant_id"], "2"]
+
+
+@on_desktop
+async def test_a_new_line_of_an_order_has_the_choices_of_its_product(clerk: Clerk) -> None:
+    name, _ = await new_shirt(clerk)
+    other, chosen = await new_shirt(clerk, "Medida")
+    order = await open_order(clerk, "O")
+    await clerk.press("Alterar itens")
+    await clerk.press("Adicionar item")
+    await pick(clerk, "Produto", name)
+    await pick(clerk, "Tamanho", "Pequena")
+    await pick(clerk, "Produto", other)
+    await pick(clerk, "Medida", "Grande")
+    await submit(clerk)
+    await clerk.see("Medida: Grande")
+    variants = f"""(select array_agg(l.options -> 0 ->> 'variant_id') from order_lines l
+        where l.order_id = orders.id and l.product_name = '{other}')"""
+    assert await of_order(clerk, order, variants) == [chosen["variant_id"]]
 
 
 async def submit(clerk: Clerk) -> None:

@@ -137,7 +137,7 @@ async function getMany(entity: Entity, ids: readonly Id[]): Promise<RaRecord[]> 
 
 // Does an action with a record: the arguments that were entered, the others as the server decides.
 export async function act(action: Action, id: Id, entered: Values): Promise<void> {
-  const values = enteredValues(typedValues(action.fields, entered));
+  const values = enteredValues(typedValues(action.fields, entered), action.fields);
   const given = action.fields.filter((field) => field.name in values);
   const parameters = [`$${action.target}: ${action.targetType}`, ...given.map((field) => `$${field.name}: ${field.type}`)];
   const passed = [action.target, ...given.map((field) => field.name)].map((name) => `${name}: $${name}`);
@@ -161,7 +161,8 @@ const methods = {
   getMany: async (resource: string, { ids }: { ids: Id[] }) => ({ data: await getMany(await loadEntity(resource), ids) }),
   create: async (resource: string, { data }: { data: Values }) => {
     const entity = await loadEntity(resource);
-    const input = enteredValues(typedValues(entity.create?.fields ?? [], (data.input ?? {}) as Values));
+    const fields = entity.create?.fields ?? [];
+    const input = enteredValues(typedValues(fields, (data.input ?? {}) as Values), fields);
     const extra = extraOf(entity.create, input);
     for (const argument of entity.create?.extra ?? []) delete input[argument.name];
     const query = `mutation Create($input: ${entity.create?.type ?? ""}!${extra.parameters}) {

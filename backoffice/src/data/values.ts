@@ -56,9 +56,18 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }
 
-// An empty text of a new record is one that was not entered.
-export function enteredValues(values: Values): Values {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== ""));
+// An empty text of a new record, or of a part of it, is one that was not entered.
+export function enteredValues(values: Values, fields: readonly Field[] = []): Values {
+  const entered = (name: string, value: unknown): unknown => {
+    const field = fields.find((each) => each.name === name);
+    if (field?.kind !== "object" || !isObject(value)) return value;
+    const part = (each: unknown) => (isObject(each) ? enteredValues(each, field.members ?? []) : each);
+    if (Array.isArray(value)) return value.map(part);
+    const whole = part(value);
+    return isObject(whole) && Object.keys(whole).length ? whole : null;
+  };
+  const all = Object.entries(values).map(([name, value]) => [name, entered(name, value)] as const);
+  return Object.fromEntries(all.filter(([, value]) => value !== undefined && value !== null && value !== ""));
 }
 
 // What was typed, as the schema takes it: amounts in cents, JSON as a value.

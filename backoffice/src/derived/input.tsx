@@ -12,6 +12,7 @@ import { fromLocal, readMoney, toLocal, writeMoney } from "../format";
 import { entityName, fieldName, locale, memberName } from "../texts";
 import { JsonInput } from "./json-input";
 import { Members } from "./members";
+import { OptionInputs } from "./option-inputs";
 import { PicturesInput } from "./pictures-input";
 import { PrivilegesInput } from "./privileges-input";
 import { useStatuses } from "./statuses";
@@ -60,6 +61,7 @@ export function FieldInput(props: Props) {
     case "object":
       return <Objects {...props} />;
     case "json":
+      if (field.name === "options") return <OptionInputs source={props.source} />;
       return <JsonInput {...useCommon(props)} />;
     case "conditions":
       return <ConditionsInput source={props.source} label={fieldName(field.name)} />;
@@ -161,7 +163,8 @@ function Reference(props: Props) {
 function Objects(props: Props) {
   const { field, source } = props;
   const translate = useTranslate();
-  const members = field.members ?? [];
+  // The ID of a part goes with its values.
+  const members = (field.members ?? []).filter(({ name }) => name !== "id");
   if (members.some((member) => member.name === "media_id") && members.some((member) => member.name === "alt")) return <PicturesInput {...useCommon(props)} isList={field.isList ?? false} />;
   if (!field.isList) return <Members label={fieldName(field.name)}>{members.map((member) => <FieldInput key={member.name} field={member} source={`${source}.${member.name}`} />)}</Members>;
   return (

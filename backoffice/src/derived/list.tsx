@@ -111,22 +111,24 @@ function Cell({ field, record }: { field: Field; record: Values }) {
   return <Value field={field} value={record[field.name]} {...currency} />;
 }
 
+const isEmpty = (value: unknown) => value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length);
+
 function Cards({ entity, columns, isSelectable }: RowsProps) {
   const translate = useTranslate();
   const picture = columns.find((field) => field.members?.some((member) => member.name === "url"));
   const [first, second, ...others] = columns.filter((field) => field !== picture);
   const show = (record: Values, fields: (Field | undefined)[]) =>
-    fields.map((field) => field && <Value key={field.name} field={{ ...field, ...(field.kind === "record" ? { entity: "" } : {}) }} value={record[field.name]} />);
+    fields.map((field) => field && !isEmpty(record[field.name]) && <Value key={field.name} field={{ ...field, ...(field.kind === "record" ? { entity: "" } : {}) }} value={record[field.name]} />);
   return (
     <SimpleList
       rowClick="edit"
       rightIcon={isSelectable ? (record: RaRecord) => <SelectRecord record={record} label={String(record[entity.label])} /> : undefined}
       leftAvatar={picture ? (record: Values) => <Value field={picture} value={record[picture.name]} /> : undefined}
-      primaryText={(record: Values) => show(record, [first])[0] ?? translate("ra.action.show")}
+      primaryText={(record: Values) => show(record, [first])[0] || translate("ra.action.show")}
       secondaryText={(record: Values) => (
         <span>{show(record, [second, ...others.slice(0, 2)]).filter(Boolean).map((item, index) => <span key={index}>{index ? " · " : ""}{item}</span>)}</span>
       )}
-      tertiaryText={(record: Values) => show(record, [others.at(-1)])[0] ?? ""}
+      tertiaryText={(record: Values) => show(record, [others.at(-1)])[0] || ""}
     />
   );
 }

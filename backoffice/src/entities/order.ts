@@ -24,8 +24,19 @@ export const ORDER: Readonly<Record<string, Order>> = {
   collection: { columns: ["image", "name", "slug", "product_count", "position", "status"], filters: ["search", "status"] },
   category: { columns: ["name", "parent", "product_count", "position", "status"] },
   combination: { columns: ["product", "sku", "price_cents", "stock", "choices"] },
-  order: { columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"], filters: ["search", "status", "payment_status", "created_from", "created_before"], related: ["payment", "shipment"] },
-  user: { columns: ["name", "email", "role", "status", "points", "last_login_at"], filters: ["search", "status", "user_type"], related: ["order"] },
+  order: {
+    columns: ["number", "created_at", "customer", "total_cents", "payment_status", "status"],
+    filters: ["search", "status", "payment_status", "created_from", "created_before"],
+    groups: [["", ["customer_id", "email", "firstname", "lastname", "phone", "items", "shipping_address", "payment_method_id", "shipping_method_id", "coupon_code", "status", "notes"]]],
+    related: ["payment", "shipment"],
+  },
+  user: {
+    columns: ["name", "email", "role", "status", "points", "last_login_at"],
+    filters: ["search", "status", "user_type"],
+    // Without the parts of the name, which the whole one has.
+    groups: [["", ["name", "email", "password", "role", "status", "phone", "cpf", "cnpj", "vendor_id", "company_name", "points", "image"]]],
+    related: ["order"],
+  },
   user_session: { columns: ["user", "last_used_at", "ip_address", "user_agent", "created_at"], filters: ["user_id"], sort: ["last_used_at", "DESC"] },
   vendor: { columns: ["name", "city", "state", "status", "commission", "product_count"], filters: ["search", "status"], related: ["payout"] },
   payment: { columns: ["created_at", "order", "kind", "status", "amount_cents", "gateway"] },

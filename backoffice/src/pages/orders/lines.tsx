@@ -10,6 +10,7 @@ import { useFieldArray } from "react-hook-form";
 import { mayDo } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
+import { OptionInputs } from "../../derived/option-inputs";
 import { money, number } from "../../format";
 import { OfficeOrderDocument, OfficeOrderUpdateDocument } from "../../generated";
 import { execute } from "../../graphql/client";
@@ -97,6 +98,7 @@ interface EditedLine {
   product_id: string | null;
   quantity: number | null;
   price: number | string | null;
+  options?: Values;
   // The line that it was, if any.
   line?: Line;
 }
@@ -123,7 +125,7 @@ function EditLines({ order, onClose }: { order: Order; onClose: () => void }) {
 }
 
 // A line that is there keeps its choices, and its price unless another was entered. One that stays needs no product, which may be deleted.
-function written({ product_id, quantity, price, line }: EditedLine) {
+function written({ product_id, quantity, price, options, line }: EditedLine) {
   const entered = cents(price);
   const isPriced = entered !== null && entered !== line?.price_cents;
   if (line && quantity === line.quantity && !isPriced) return { id: line.id, quantity };
@@ -131,6 +133,7 @@ function written({ product_id, quantity, price, line }: EditedLine) {
     product_id,
     quantity: quantity ?? 0,
     ...(isPriced ? { price_cents: entered } : {}),
+    ...(options ? { options } : {}),
     ...(line?.options.length ? { options: Object.fromEntries(line.options.map((option) => [option.option_id, option.variant_id ?? option.value])) } : {}),
     ...(line?.extra ? { extra: line.extra } : {}),
   };
@@ -148,7 +151,7 @@ function LineInputs() {
         const source = `input.items.${index}`;
         return (
           <Box key={id} role="group" aria-label={line?.name ?? translate("order.add_line")} sx={{ display: "grid", gap: 1, alignItems: "start", gridTemplateColumns: { xs: "1fr 1fr", sm: "minmax(0, 1fr) 7rem 9rem auto" }, borderBottom: "1px solid", borderColor: "divider", pb: 1 }}>
-            <Box sx={{ gridColumn: { xs: "1 / -1", sm: "auto" }, minWidth: 0, alignSelf: "center" }}>{line ? <LineName line={line} /> : <ProductInput source={`${source}.product_id`} />}</Box>
+            <Box sx={{ gridColumn: { xs: "1 / -1", sm: "auto" }, minWidth: 0, alignSelf: "center" }}>{line ? <LineName line={line} /> : <><ProductInput source={`${source}.product_id`} /><OptionInputs source={`${source}.options`} /></>}</Box>
             <NumberInput source={`${source}.quantity`} label="order.quantity" helperText={false} min={1} fullWidth />
             {me.role === "admin" ? <MoneyInput source={`${source}.price`} label={translate("order.price")} /> : <span />}
             <Button sx={{ mt: 1 }} color="error" onClick={() => remove(index)} aria-label={`${translate("order.remove_line")} ${line?.name ?? ""}`}>{translate("order.remove_line")}</Button>
