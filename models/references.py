@@ -77,11 +77,12 @@ USER = ReferenceType("user", "users")
 USERGROUP = ReferenceType("usergroup", "usergroups")
 VARIATION_GROUP = ReferenceType("variation group", "variation_groups")
 VENDOR = ReferenceType("vendor", "vendors")
-VENDOR_ACCOUNT = ReferenceType("vendor", "vendors", soft_deleted=False)
-"""A vendor as the owner of its account in the ledger, which stays when it is deleted."""
 WAREHOUSE = ReferenceType("warehouse", "warehouses")
 
 BY_TABLE = {type_.table: type_ for type_ in list(vars().values()) if isinstance(type_, ReferenceType)}
+
+VENDOR_ACCOUNT = ReferenceType("vendor", "vendors", soft_deleted=False)
+"""A vendor as the owner of its account in the ledger, which stays when it is deleted; others refer to a `VENDOR`."""
 
 
 async def find(scope: Scope, reference_type: ReferenceType, subject: object) -> int:
