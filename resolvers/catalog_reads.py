@@ -73,7 +73,7 @@ def _is_of_catalogue(
     if is_root and name not in _OTHER_ROOT_FIELDS:
         declared = strawberry_field(field)
         query = declared.metadata.get(ENTITY_QUERY) if declared is not None else None
-        if query is None or query.entity.table not in TABLES:
+        if query is None or query.access.storefront is None or query.entity.table not in TABLES:
             return False
     target = get_named_type(field.type)
     if not isinstance(target, GraphQLObjectType) or node.selection_set is None:
