@@ -145,6 +145,7 @@ async def test_several_orders_of_the_list_change_their_status_at_once(clerk: Cle
         await clerk.page.click(
             f"main li:nth-child({row}) [type=checkbox], main tbody tr:nth-child({row}) [type=checkbox]"
         )
+        await clerk.see(f"{row} selecionado")  # by then the actions have moved the rows
     await clerk.see("2 selecionados")
     await clerk.check("orders-selected")
     await clerk.press("Mudar o status")

@@ -500,6 +500,9 @@ async def test_an_unknown_path_is_the_shops_own_page(shopper: Shopper) -> None:
     shopper.page.complaints.clear()
     await shopper.go("/produto/%ff")  # which is no text
     await shopper.see("Página não encontrada")
+    (complaint,) = shopper.page.complaints
+    assert "the server responded with a status of 404" in complaint
+    shopper.page.complaints.clear()
 
 
 @each_width

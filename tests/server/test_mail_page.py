@@ -152,5 +152,5 @@ def test_startup_and_doctor_report_that_no_email_is_sent(settings, message, leve
 @pytest.mark.parametrize("name", ["x", "%00", "%ff", "%ed%a0%80", "%C3%A9", "x" * 5_000])
 async def test_a_name_that_no_store_can_have_shows_none(store, name):
     status, _, page = await get(path=URL(f"{PATH}?store={name}", encoded=True))
-    assert status == (400 if name == "%00" else 200)
+    assert status == (400 if name in ("%00", "%ff", "%ed%a0%80") else 200)
     assert store.name not in page

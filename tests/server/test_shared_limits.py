@@ -53,7 +53,7 @@ async def counting(url: str) -> AsyncIterator[SharedCounters]:
 
 @asynccontextmanager
 async def logged() -> AsyncIterator[list[str]]:
-    """Collect the names of log events."""
+    """Collect the names of log events, without those of requests: a stream of the test before may end meanwhile."""
     lines: list[bytes] = []
     before = logging.set_sink(lines.append)
     events: list[str] = []
@@ -61,7 +61,7 @@ async def logged() -> AsyncIterator[list[str]]:
         yield events
     finally:
         logging.set_sink(before)
-        events += [orjson.loads(line)["event"] for line in lines]
+        events += [event for line in lines if (event := orjson.loads(line)["event"]) != "request"]
 
 
 async def until(true: object, seconds: float = 10.0) -> None:
