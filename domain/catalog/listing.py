@@ -12,6 +12,7 @@ A condition is on the row `t`; `of_row` returns it for another alias.
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 
 # `IS TRUE` keeps PostgreSQL from a join, which compares each product with each unlisted one while its statistics are older than an import.
 _NOT_UNLISTED = (
@@ -44,6 +45,14 @@ OPEN_CATEGORY = "t.status <> 'D' AND " + _NO_CATEGORY_ABOVE.format("= 'D'")
 
 UNLISTED_CATEGORY = f"{OPEN_CATEGORY} AND NOT ({LISTED_CATEGORY})"
 """A category that is open and not listed: hidden, or below a hidden one."""
+OPEN_RECORDS = MappingProxyType(
+    {
+        "products": OPEN,
+        "categories": OPEN_CATEGORY,
+        **dict.fromkeys(("pages", "vendors", "collections"), "t.status = 'A'"),
+    }
+)
+"""What shoppers who aren't signed in may open, by table; it may be deleted."""
 
 
 def listed_or(in_opened: str) -> str:

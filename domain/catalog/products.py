@@ -287,9 +287,7 @@ async def _write(
         )
         changed |= described
     groups = {
-        draft.product_id: draft.group_id
-        for draft in drafts
-        if draft.product_id is not None and "variation_group" in draft.values
+        draft.product_id: draft.group_id for draft in drafts if draft.product_id is not None and FIELD in draft.values
     }
     changed |= await place_products(scope, groups) if groups else set()
     refitted = {

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
-from domain.catalog.listing import OPEN, OPEN_CATEGORY, of_row
+from domain.catalog.listing import OPEN_RECORDS, of_row
 from domain.filters import created_range, ids, optional_references, sorts, substring
 from domain.records import Change, RecordType
 from domain.visibility import published
@@ -50,12 +50,6 @@ _TARGETS = (*COLUMNS.values(), "link")
 _MAX_LINK = 2_048
 _LINK = re.compile(r"https?://[^\s/?#]\S*|/(?![/\\])\S*")
 _EXTENSIONS = (".html", ".htm")
-# What shoppers open.
-_OPEN = {
-    "products": OPEN,
-    "categories": OPEN_CATEGORY,
-    **dict.fromkeys(("pages", "vendors", "collections"), "t.status = 'A'"),
-}
 
 
 def _record(table: str, selected: str, condition: str = "") -> str:
@@ -69,7 +63,9 @@ def _record(table: str, selected: str, condition: str = "") -> str:
 def leads(columns: Collection[str]) -> str:
     """Return the condition of rows with these columns that lead to a link, or to a record that shoppers may open."""
     tables = (table for table, column in COLUMNS.items() if column in columns)
-    return " OR ".join(["t.link IS NOT NULL", *(f"EXISTS ({_record(table, '', _OPEN[table])})" for table in tables)])
+    return " OR ".join(
+        ["t.link IS NOT NULL", *(f"EXISTS ({_record(table, '', OPEN_RECORDS[table])})" for table in tables)]
+    )
 
 
 _LEADS = leads(COLUMNS.values())
@@ -154,7 +150,7 @@ async def opens(scope: Scope, segment: str, slug: str) -> bool:
     table = next(table for table, own in SEGMENTS.items() if own == segment)
     if has_forbidden_characters(slug):
         return False
-    sql = f"SELECT EXISTS (SELECT FROM {table} t WHERE t.tenant_id = $1 AND t.slug = $2 AND t.deleted_at IS NULL AND {_OPEN[table]})"
+    sql = f"SELECT EXISTS (SELECT FROM {table} t WHERE t.tenant_id = $1 AND t.slug = $2 AND t.deleted_at IS NULL AND {OPEN_RECORDS[table]})"
     is_open: bool = await fetchval(sql, scope.store.id, nfc(slug))
     return is_open
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain.catalog.listing import OPEN, OPEN_CATEGORY
+from domain.catalog.listing import OPEN_RECORDS
 from domain.media.images import read_image, resolve_rows
 from domain.store_settings import setting
 from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
@@ -85,8 +85,8 @@ WITH existing AS (
 SELECT id, type FROM existing UNION ALL SELECT id, type FROM inserted
 """
 _THREAD_BY_ID = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
-# What a customer may review: what shoppers open, and its own orders.
-_REVIEWABLE = {"P": OPEN, "C": OPEN_CATEGORY, "A": "t.status = 'A'", "O": "t.user_id = $3"}
+# What a customer may review, by table: what shoppers open, and its own orders.
+_REVIEWABLE = {**OPEN_RECORDS, "orders": "t.user_id = $3"}
 _IS_REVIEWABLE = """
 SELECT EXISTS (
     SELECT FROM {table} t WHERE t.tenant_id = $1 AND t.id = $2 AND t.deleted_at IS NULL AND $3::bigint IS NOT NULL AND {condition}
@@ -269,7 +269,7 @@ async def _check_subject(scope: Scope, thread: Thread, values: InputValues) -> N
     subject = SUBJECT_TYPES.get(thread.object_type)
     if _is_staff(scope) or subject is None:
         return
-    sql = _IS_REVIEWABLE.format(table=subject.table, condition=_REVIEWABLE[thread.object_type])
+    sql = _IS_REVIEWABLE.format(table=subject.table, condition=_REVIEWABLE[subject.table])
     if await fetchval(sql, scope.store.id, thread.object_id, scope.actor.user_id):
         return
     types = {"thread": THREAD, "product": PRODUCT, "object": subject}
