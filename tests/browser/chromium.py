@@ -51,6 +51,23 @@ _PICTURE: Final = base64.b64encode(
     b"<svg xmlns='http://www.w3.org/2000/svg' width='800' height='800'><rect width='800' height='800' fill='#d8c3a5'/>"
     b"<circle cx='400' cy='420' r='210' fill='#b5523b'/><rect x='330' y='150' width='140' height='120' fill='#8d3f2d'/></svg>"
 ).decode()
+# The middle of an element that has not moved for a moment and would get the click; otherwise nothing.
+_POINT: Final = """
+    (async find => {
+        const middle = element => {
+            const box = element.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        };
+        const before = find();
+        before?.scrollIntoView({block: 'nearest'});
+        const point = before && middle(before);
+        await new Promise(resolve => setTimeout(resolve, 50));
+        const after = find();
+        if (!point || after !== before || String(middle(after)) !== String(point)) return null;
+        const hit = document.elementFromPoint(...point);
+        return (after.contains(hit) || after.control === hit) && point;
+    })(() => %s)
+"""
 START_SECONDS: Final = 30.0
 ANSWER_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
@@ -104,13 +121,13 @@ class Page:
             await asyncio.sleep(POLL_SECONDS)
 
     async def click(self, selector: str) -> None:
-        """Click in the middle of the first matching element, once it is visible."""
-        find = f"document.querySelector({json.dumps(selector)})"
-        await self.wait_for(f"{find}?.getBoundingClientRect().width > 0")
-        x, y = await self.evaluate(
-            f"(element => {{ element.scrollIntoView({{block: 'nearest'}}); const box = element.getBoundingClientRect();"
-            f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({find})"
-        )
+        """Click in the middle of the first matching element, as `click_on` does."""
+        await self.click_on(f"document.querySelector({json.dumps(selector)})")
+
+    async def click_on(self, element: str) -> None:
+        """Click in the middle of an element, found by JavaScript, once it is visible, stands still, and nothing covers it."""
+        await self.wait_for(f"{element}?.getBoundingClientRect().width > 0")
+        x, y = await self.wait_for(_POINT % element)
         for event in ("mousePressed", "mouseReleased"):
             await self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 

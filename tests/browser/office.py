@@ -53,11 +53,7 @@ class Clerk:
         control = _PRESS % json.dumps(text)
         await self.page.wait_for(f"!!{control}")
         await self.page.wait_for(_STILL)
-        await self.page.evaluate(f"({control}).setAttribute('data-pressed', '')")
-        try:
-            await self.page.click("[data-pressed]")
-        finally:
-            await self.page.evaluate("document.querySelector('[data-pressed]')?.removeAttribute('data-pressed')")
+        await self.page.click_on(control)
 
     async def fill(self, name: str, text: str) -> None:
         await self.page.fill(f"[name='{name}']", text)

@@ -85,11 +85,7 @@ class Shopper:
             )
         except BrowserError as error:
             raise BrowserError(f"{error}; shown: {await self.page.evaluate(_SHOWN)}") from error
-        await self.page.evaluate(f"({control}).setAttribute('data-pressed', '')")
-        try:
-            await self.page.click("[data-pressed]")
-        finally:
-            await self.page.evaluate("document.querySelector('[data-pressed]')?.removeAttribute('data-pressed')")
+        await self.page.click_on(control)
 
     async def fill(self, **values: str) -> None:
         """Fill inputs by name."""
