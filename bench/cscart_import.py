@@ -21,8 +21,8 @@ from bench.database import API_KEY, BenchDatabase, Size, create_database, runnin
 from kernel.ids import uuid7
 from models.connection import database as models_database
 from server.importers.cscart import run
+from server.importers.cscart.http_source import HttpSource
 from server.importers.cscart.progress import Progress
-from server.importers.cscart.source import HttpSource
 
 
 class Seconds(Progress):

@@ -156,8 +156,9 @@ async def _records(args: argparse.Namespace) -> int:
 async def _cscart(args: argparse.Namespace) -> int:
     from server.domain_settings import configure_domain
     from server.importers.cscart import run
+    from server.importers.cscart.http_source import HttpSource
     from server.importers.cscart.progress import ProgressBars, print_wait
-    from server.importers.cscart.source import FolderSource, HttpSource
+    from server.importers.cscart.source import FolderSource
     from server.media.child_pool import image_renderer
     from server.outgoing import outgoing_client
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from domain.imports.customers import upsert_customers
-from server.importers.file_rows import Column, ColumnGroup, RecordFormat, list_of, moment, texts, whole
+from server.importers.file_rows import Column, ColumnGroup, RecordFormat
+from server.importers.file_values import list_of, moment, texts, whole
 from server.importers.record_files import FileKind, writing
 
 _TEXTS = ("email", "name", "firstname", "lastname", "company_name", "phone", "cpf", "cnpj", "status")

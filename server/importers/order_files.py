@@ -5,7 +5,8 @@ from __future__ import annotations
 from domain.imports.past_orders import import_past_orders
 from domain.purchase.draft import ADDRESS_FIELDS
 from models.connection.database import Plans
-from server.importers.file_rows import Column, ColumnGroup, RecordFormat, moment, money, whole
+from server.importers.file_rows import Column, ColumnGroup, RecordFormat
+from server.importers.file_values import moment, money, whole
 from server.importers.record_files import FileKind, writing
 
 _TEXTS = (

@@ -12,7 +12,8 @@ from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.connection.database import fetch
-from server.importers.file_rows import Column, FileRow, RecordFormat, flag, list_of, money, texts, whole
+from server.importers.file_rows import Column, FileRow, RecordFormat
+from server.importers.file_values import flag, list_of, money, texts, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions
 
 _PATH_SEPARATOR = ">"

@@ -22,7 +22,8 @@ from kernel.errors import Conflict, DomainError, ValidationFailed
 from kernel.fields import read_fields
 from kernel.ids import random_token
 from kernel.scope import Store
-from server.importers.file_rows import Column, FileRow, RecordFormat, list_of, texts
+from server.importers.file_rows import Column, FileRow, RecordFormat
+from server.importers.file_values import list_of, texts
 from server.operations import store_admin
 
 STORE_FILE = RecordFormat(

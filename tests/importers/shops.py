@@ -11,7 +11,8 @@ from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
 from kernel.scope import Store
-from server.importers.cscart.source import HttpSource, NotOffered, SourceTimeouts
+from server.importers.cscart.http_source import HttpSource, SourceTimeouts
+from server.importers.cscart.source import NotOffered
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 """Answers a request in the shop's place; None lets the shop answer."""

@@ -26,8 +26,8 @@ from server.demo.credentials import ensure_owner
 from server.demo.seeding import seed_store
 from server.demo.stores import DEMO
 from server.importers.cscart import run
+from server.importers.cscart.http_source import HttpSource
 from server.importers.cscart.report import Report
-from server.importers.cscart.source import HttpSource
 from tests.harness.database import NewStore
 from tests.harness.http import HttpClient, basic
 from tests.harness.programs import ROOT, ForkedProcess

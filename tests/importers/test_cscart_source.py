@@ -13,14 +13,8 @@ from aiohttp import web
 
 from kernel.scope import Store
 from server.importers.cscart import run
-from server.importers.cscart.source import (
-    MAX_REQUESTS,
-    FolderSource,
-    HttpSource,
-    NotOffered,
-    SourceError,
-    SourceUnavailable,
-)
+from server.importers.cscart.http_source import MAX_REQUESTS, HttpSource
+from server.importers.cscart.source import FolderSource, NotOffered, SourceError, SourceUnavailable
 from tests.harness.scopes import value
 from tests.importers.shops import Answer, FakeClock, Shop
 
