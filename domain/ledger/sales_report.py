@@ -76,10 +76,11 @@ async def load_sales_report(
     else:
         vendor_id = None if vendor is None else await find(scope, VENDOR_ACCOUNT, vendor)
     present = f"{scope.now.astimezone(UTC):%Y-%m}"
-    first, last = (
-        _month_number("month_from", month_from or month_to or present),
-        _month_number("month_to", month_to or month_from or present),
-    )
+    given = {"month_from": month_from, "month_to": month_to}
+    numbers = [_month_number(field, month) for field, month in given.items() if month] or [
+        _month_number("month_from", present)
+    ]
+    first, last = numbers[0], numbers[-1]
     if not 0 <= last - first < MAX_MONTHS:
         raise ValidationFailed(
             f"the period has {last - first + 1} months; expected 1 to {MAX_MONTHS}",

@@ -44,3 +44,5 @@ async def test_sales_and_payouts_are_printed_as_table_csv_and_json(
     assert (payout["number"], payout["amount_cents"], payout["status"]) == (1, 4_000, "pending")
     wrong = vitrine("report", "sales", *options, "--from", "2026")
     assert (wrong.code, wrong.err.strip()) == (1, "vitrine: month_from is '2026'; expected a month such as 2026-11")
+    wrong = vitrine("report", "sales", *options, "--to", "2026")
+    assert (wrong.code, wrong.err.strip()) == (1, "vitrine: month_to is '2026'; expected a month such as 2026-11")
