@@ -23,7 +23,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from kernel import logging
-from kernel.errors import StorageFull, Unavailable
+from kernel.errors import OperatorError, StorageFull, Unavailable
 from kernel.work_queues import run_in_thread
 
 _UNAVAILABLE = "the storage of files is not available; try again later"
@@ -53,6 +53,10 @@ class StoredObject:
 
 class StorageRefused(Exception):
     """The status and the code with which a provider refused a request, or why it could not be reached."""
+
+
+class StorageAddressError(OperatorError):
+    """No storage can be opened at the address; the text is one line for the operator."""
 
 
 class Storage:
@@ -173,7 +177,7 @@ class Storage:
 def open_storage(url: str) -> Storage:
     """Return the storage at an address as VITRINE_STORAGE_URL; credentials are in the provider's environment variables.
 
-    `?endpoint=…&region=…&path_style=0` belong to an S3-compatible storage. Raises ValueError.
+    `?endpoint=…&region=…&path_style=0` belong to an S3-compatible storage. Raises StorageAddressError.
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
@@ -186,8 +190,9 @@ def open_storage(url: str) -> Storage:
     address = f"{parts.scheme}://{parts.netloc}{parts.path}"
     try:
         return Storage(from_url(address, config=options, client_options=client, retry_config=_RETRIES))  # type: ignore[call-overload]
-    except BaseError as error:
-        raise ValueError(str(error).partition("\n")[0]) from error
+    except (BaseError, ValueError) as error:
+        # The first line: what follows is for programmers of the provider's client.
+        raise StorageAddressError(f"{address} can't be used: {str(error).partition(chr(10))[0]}") from None
 
 
 _storage: Storage | None = None

@@ -120,10 +120,7 @@ async def _sides(args: argparse.Namespace, context: CommandContext) -> AsyncIter
     from server.operations.store_transfer import connect_owner
 
     own = open_storage(context.settings.storage_address)
-    try:
-        other = own if args.to_storage is None else open_storage(args.to_storage)
-    except ValueError as error:
-        raise CommandError(f"--to-storage is {args.to_storage!r}: {error}") from error
+    other = own if args.to_storage is None else open_storage(args.to_storage)
     owner_url = context.location.owner_url
     async with connect_owner(owner_url) as first, connect_owner(args.to) as second:
         yield Side(first, owner_url, own), Side(second, args.to, other)

@@ -19,7 +19,7 @@ from auth.secrets import DecryptionError, decrypt
 from domain.jobs import DELETE_MOVED_STORES, JOBS
 from domain.payments.sandbox.gateway import NAME as SANDBOX
 from domain.reencryption import current_key_id, survey_values
-from domain.storage import open_storage
+from domain.storage import StorageAddressError, open_storage
 from domain.stores import GATEWAY_PURPOSE
 from kernel.errors import DomainError, StorageFull, Unavailable
 from kernel.ip_addresses import is_loopback
@@ -160,7 +160,9 @@ async def check_storage(settings: Settings) -> CheckResult:
         return fail("files", f"{where} does not answer")
     except OSError as error:
         return fail("files", f"{where} can't be written to: {error.strerror}")
-    except (StorageFull, Unavailable, ValueError) as error:
+    except StorageAddressError as error:
+        return fail("files", str(error))
+    except (StorageFull, Unavailable) as error:
         return fail("files", f"{where} can't be used: {_describe(error.__cause__ or error)}")
     folder = storage.local_path("")
     free = None if folder is None else shutil.disk_usage(folder).free

@@ -161,6 +161,10 @@ async def test_the_deployment_is_checked_with_one_line(s3: S3Server, tmp_path: P
     assert (level, "error sending request" in text) == ("fail", True), text
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     assert await check(s3_url(s3)) == ("fail", f"s3://{BUCKET} can't be used: 403 SignatureDoesNotMatch")
+    assert await check("az://files") == (
+        "fail",
+        "az://files can't be used: Generic MicrosoftAzure error: Account must be specified",
+    )
     (tmp_path / "file").write_text("")
     level, text = await check((tmp_path / "file" / "below").as_uri())
     assert (level, "can't be written to" in text) == ("fail", True), text

@@ -44,6 +44,15 @@ def test_a_wrong_secret_key_stops_the_start(vitrine: Vitrine, command: str):
     assert "VITRINE_SECRET_KEY is not the key" in refused.error_line
 
 
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_storage_without_its_account_stops_the_start(vitrine: Vitrine, command: str):
+    refused = vitrine(command, VITRINE_STORAGE_URL="az://files")
+    assert (refused.code, refused.error_line) == (
+        1,
+        "az://files can't be used: Generic MicrosoftAzure error: Account must be specified",
+    )
+
+
 def test_a_lost_secret_key_can_be_replaced(vitrine: Vitrine):
     vitrine("keys", "rotate")
     assert vitrine("keys", "rotate", VITRINE_SECRET_KEY="another secret of at least 32 characters").code == 0
