@@ -91,6 +91,8 @@ async def _chained(
 
 @contextmanager
 def _opened(path: Path | None) -> Iterator[IO[str]]:
+    from server.operations.written_files import named_in_errors
+
     if path is None:
         yield sys.stdout
         sys.stdout.flush()
@@ -100,7 +102,7 @@ def _opened(path: Path | None) -> Iterator[IO[str]]:
     except FileExistsError:
         raise CommandError(f"{path} exists already") from None
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with named_in_errors(path), os.fdopen(descriptor, "w", encoding="utf-8") as file:
             yield file
     except BaseException:
         path.unlink()  # a part would pass for all that the store knows

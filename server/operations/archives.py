@@ -23,12 +23,22 @@ from kernel.clock import format_rfc3339, now
 from kernel.errors import OperatorError
 from models import migrate
 from server.embedded_postgres.data_folder import sync_folder
+from server.operations.written_files import named_in_errors
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 CHUNK_BYTES = 1024 * 1024
-# What zipfile raises for a file that is cut off or changed.
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError)
+# What zipfile raises for a file that is cut off or changed, and a manifest that isn't ours.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    TypeError,
+    ValueError,
+    NotImplementedError,
+    RecursionError,
+)
 
 
 class ArchiveError(OperatorError):
@@ -44,8 +54,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     if path.exists():
         raise ArchiveError(f"{path} exists; expected the name of a new file")
     draft = path.with_name(f".{path.name}.part")
-    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "r+b") as file:
+    with named_in_errors(path), open(draft, "r+b", opener=_create) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -62,6 +71,10 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         finally:
             draft.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def _create(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
 def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from kernel.errors import OperatorError
+from server.operations.written_files import named_in_errors
 
 Lines = dict[str, str]
 """The names of cells by store id and host."""
@@ -59,7 +60,7 @@ class ServedStore:
 def read_cells(path: Path) -> tuple[Cell, ...]:
     """Read a file of cells: one a line, its name and the URL of its database; raises CellError."""
     cells: dict[str, Cell] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_read_text(path).splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
@@ -72,6 +73,13 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
     if not cells:
         raise CellError(f"{path} names no cell")
     return tuple(cells.values())
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CellError(f"{path} is not UTF-8") from error
 
 
 def _is_url(text: str) -> bool:
@@ -128,7 +136,7 @@ def merge_lines(present: Lines, known: Mapping[str, tuple[ServedStore, ...] | No
 def read_map(path: Path) -> Lines:
     """Return the lines of a map file, none where there is no file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read_text(path)
     except FileNotFoundError:
         return {}
     return dict(words for line in text.splitlines() if len(words := line.split()) == 2)
@@ -136,14 +144,15 @@ def read_map(path: Path) -> Lines:
 
 def write_map(path: Path, lines: Lines) -> None:
     """Replace a map file, atomically."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(file.fileno(), 0o644)
-            file.writelines(f"{key} {lines[key]}\n" for key in sorted(lines))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with named_in_errors(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), 0o644)
+                file.writelines(f"{key} {lines[key]}\n" for key in sorted(lines))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

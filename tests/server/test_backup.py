@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import json
 import signal
@@ -21,6 +22,7 @@ from domain.storage import open_storage
 from kernel.settings import Settings
 from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.embedded_postgres import EmbeddedServer
+from server.operations.archives import ArchiveError, new_archive, open_archive
 from server.operations.postgres_programs import split_password
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
@@ -260,6 +262,28 @@ async def test_a_restore_replaces_a_database_only_on_request(vitrine, tmp_path, 
     after = await contents_of(superuser_url(migrated_database_url))
     assert after["tenants"].rows == restored["stores"]
     assert (await contents_of(superuser_url(vitrine.settings["DATABASE_URL"])))["orders"] == after["orders"]
+
+
+@pytest.mark.parametrize("manifest", ["[]", '{"kind": "backup", "migrations": 5}', "[" * 100_000])
+def test_a_manifest_that_is_not_ours_is_reported_in_one_line(tmp_path, manifest):
+    file = tmp_path / "a.backup"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("manifest.json", manifest)
+    with (
+        pytest.raises(ArchiveError, match="is damaged or not an archive of Vitrine"),
+        open_archive(file, "backup"),
+    ):
+        pass
+
+
+def test_a_disk_that_is_full_is_named_by_the_file_for_it(tmp_path):
+    file = tmp_path / "a.backup"
+    with pytest.raises(OSError, match="No space left") as full, new_archive(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert (full.value.filename, [*tmp_path.iterdir()]) == (str(file), [])
+    with pytest.raises(FileNotFoundError) as missing, new_archive(tmp_path / "none" / "a.backup"):
+        pass
+    assert missing.value.filename == str(tmp_path / "none" / "a.backup")
 
 
 @pytest.mark.parametrize("damage", ["cut off", "changed rows", "changed count", "not an archive"])

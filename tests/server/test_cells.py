@@ -19,7 +19,7 @@ from aiohttp import web
 from bench.servers import free_port
 from kernel.ids import uuid7
 from server.embedded_postgres import EmbeddedServer
-from server.operations.cells import CellError, ServedStore, build_lines, merge_lines, read_cells, read_map
+from server.operations.cells import CellError, ServedStore, build_lines, merge_lines, read_cells, read_map, write_map
 from tests.harness.database import TEMPLATE, new_database
 from tests.server.command_line import RunningCommand, Vitrine
 from tests.server.haproxy import needs_haproxy, running_haproxy
@@ -102,7 +102,17 @@ def test_commands_name_a_cell_that_cannot_be_read_and_keep_its_lines(tmp_path: P
         line = vitrine("cells", *command).error_line
         assert ("one" in line, "Connect call failed" in line, "hunter2" in line) == (True, True, False), (command, line)
     assert read_map(to) == {"a.example": "one"}
-    assert vitrine("cells", "map", "--to", str(tmp_path / "none" / "cells.map")).code == 1
+    (tmp_path / "cells.bin").write_bytes(b"\xff")
+    for option in ("--cells", "--to"):
+        refused = vitrine("cells", "map", "--to", str(to), option, str(tmp_path / "cells.bin"))
+        assert refused.error_line.startswith(f"{tmp_path / 'cells.bin'} is not UTF-8"), option
+
+
+def test_a_map_that_cannot_be_written_is_named_as_the_operator_did(tmp_path: Path):
+    path = tmp_path / "none" / "cells.map"
+    with pytest.raises(FileNotFoundError) as missing:
+        write_map(path, {"a.example": "one"})
+    assert missing.value.filename == str(path)
 
 
 def test_the_configuration_of_cells_is_that_of_one_deployment_with_a_choice_of_the_backend():

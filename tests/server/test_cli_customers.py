@@ -78,6 +78,7 @@ def test_an_export_that_fails_leaves_no_part_that_would_pass_for_the_whole(tmp_p
             output.write("{")
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as failed:
         write_a_part()
+    assert failed.value.filename == str(file)
     assert not file.exists()
