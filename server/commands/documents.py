@@ -52,7 +52,7 @@ async def _push(args: argparse.Namespace) -> None:
         raise CommandError("--only and --accept-others are for storefront keys")
     try:
         texts = read_manifest(json.loads(args.file.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise CommandError(f"{args.file}: {error}") from error
     _check_documents(args.file, texts)
     async with open_context(read_settings()):

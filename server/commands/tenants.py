@@ -225,8 +225,7 @@ async def _import(args: argparse.Namespace) -> None:
 
 
 def _key_path(args: argparse.Namespace) -> Path:
-    path: Path = args.path
-    return args.key_file or path.with_name(f"{path.name}.key")
+    return args.key_file or Path(f"{args.path}.key")
 
 
 def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:

@@ -212,11 +212,20 @@ def test_a_path_that_cannot_be_used_is_reported_in_one_line(vitrine, tmp_path, s
     file = tmp_path / "none" / "store.zip"
     exported = vitrine("tenant", "export", str(store.public_id), str(file))
     assert exported.error_line == f"{file}.key can't be used: No such file or directory"
+    for folder in ("/", "."):
+        exported = vitrine("tenant", "export", str(store.public_id), folder)
+        assert exported.error_line == f"{folder} exists; expected the name of a new file"
+        imported = vitrine("tenant", "import", folder)
+        assert imported.error_line.endswith(".key doesn't exist; expected the key file that the export wrote"), folder
     assert vitrine("restore", str(tmp_path)).error_line == f"{tmp_path} can't be used: Is a directory"
     imported = vitrine("import", "cscart", str(tmp_path / "none"), "--tenant", str(store.public_id))
     assert imported.error_line.endswith("is not a folder; expected one with saved answers of the shop")
     imported = vitrine("import", "cscart", str(tmp_path), "--tenant", str(store.public_id))
     assert imported.error_line == f"{tmp_path} has no saved answer of the shop; expected lists such as products.json"
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    pushed = vitrine("documents", "push", str(deep), "--tenant", str(store.public_id), "--key", "x")
+    assert pushed.error_line.startswith(f"{deep}: maximum recursion depth exceeded")
 
 
 def test_import_csv_and_jsonl_report_rows_by_line(vitrine, tmp_path, store):
