@@ -27,7 +27,7 @@ from models.granting import create_search_functions, grant_privileges, policy_ch
 
 FOLDER = Path(__file__).parent / "migrations" / "sql"
 APP_LABEL = "models"
-LAST_OF_PREVIOUS_RELEASE = "0044_store_logos"
+LAST_OF_PREVIOUS_RELEASE = "0090_clean_suffixed_slugs"
 """The last migration of the release before this version, whose programs may use the tables meanwhile (docs/upgrading.md)."""
 # The key of the advisory lock.
 ADVISORY_LOCK_KEY = 0x5649_5452_494E_45  # "VITRINE"

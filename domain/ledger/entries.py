@@ -54,7 +54,7 @@ class OrderPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OrderMoney:
-    """What the entries of an order depend on, in cents. `parts` are those of its lines; the method of delivery is `shipper_id`'s."""
+    """What the entries of an order depend on, in cents. `parts` are those of its lines; the shipping is `shipper_id`'s."""
 
     status: str
     payment_status: str
@@ -180,7 +180,8 @@ def _commission(part: OrderPart, cents: int, total_cents: int, lines_cents: int)
 _RECEIVED = "'PAID', 'PARTIALLY_REFUNDED', 'REFUNDED', 'DISPUTED'"
 _STATE = f"""
 SELECT o.id, o.status, o.payment_status, o.deleted_at IS NOT NULL AS is_deleted, o.total_cents, o.discount_cents, o.shipping_cents,
-    o.surcharge_cents, o.tax_cents, o.paid_cents, o.refunded_cents, o.updated_at, m.vendor_id AS shipper_id, p.sole_id AS sole_payment_id,
+    o.surcharge_cents, o.tax_cents, o.paid_cents, o.refunded_cents, o.updated_at,
+    nullif(coalesce(o.shipping_account, m.vendor_id), 0) AS shipper_id, p.sole_id AS sole_payment_id,
     coalesce(greatest(p.latest_at, (
         SELECT max(h.at) FROM order_status_changes h
         WHERE h.tenant_id = $1 AND h.order_id = o.id AND h.to_status IN ('P', 'C') AND h.from_status NOT IN ('P', 'C')

@@ -16,6 +16,8 @@ class Order(SoftDeletable, table="orders"):
     `refunded` or `chargeback`. At `hold_until` the stock reservation of an unpaid order expires. `points_earned` are credited
     once it is paid; `points_cents`, the worth of `points_spent`, is part of the discount. `delivery_time` is the one
     that was quoted, null in orders from before it was stored; `shipping_quote` what a carrier quoted, null for prices of a table.
+    `shipping_account` is the vendor that the shipping method had when it was chosen, 0 for the store, null in orders from before
+    migration 0091: a trigger writes it.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="orders")
@@ -37,6 +39,7 @@ class Order(SoftDeletable, table="orders"):
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", null=True, related_name="orders")
     delivery_time = fields.TextField(null=True)
     shipping_quote = fields.JSONField[dict[str, object]](null=True)
+    shipping_account = fields.BigIntField(null=True)
     tracking_code = fields.TextField(null=True)
     email = fields.TextField(default="")
     firstname = fields.TextField(default="")

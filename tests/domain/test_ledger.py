@@ -16,6 +16,7 @@ from domain.orders.lifecycle import change_status
 from domain.orders.locked import lock_order
 from domain.orders.payments import record_payment, update_payment_totals
 from domain.purchase.edit import update_order
+from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.scope import active_scope
 from models.connection.database import count_statements, transaction
 from tests.harness.domain_store import DomainStore
@@ -87,6 +88,48 @@ async def test_partial_payments_and_refunds_are_divided_in_proportion(kit):
     assert (await balance(kit, first), await balance(kit, second)) == ((0, 0), (0, 0))
     by_kind = await sums(kit, order.id)
     assert (by_kind[first, "refund"], by_kind[first, "commission_refund"]) == (-3_000, 300)
+
+
+async def test_shipping_stays_with_the_vendor_whose_method_it_was(kit):
+    first, second = await kit.vendor(commission="0"), await kit.vendor(commission="0")
+    method = await kit.shipping(base_cents=1_000, vendor=first)
+    lines = [(await kit.product(vendor=vendor), 1) for vendor in (first, second)]
+    order, cancelled = [await kit.order(*lines, shipping_method=method) for _ in range(2)]
+    for each in (order, cancelled):
+        await record_payment(kit.scope, each.id, each.total_cents)
+    await SHIPPING_METHOD_RECORDS.update(kit.scope, method, {"vendor": second})
+    await refund(kit, order.id, order.total_cents)
+    await change_status(kit.scope, cancelled.id, "I")
+    paid = {(first, "sale"): 1_000, (first, "shipping"): 1_000, (second, "sale"): 1_000}
+    taken = {(first, "refund"): -2_000, (second, "refund"): -1_000}
+    assert await sums(kit, order.id) == {**paid, **taken}
+    assert {key: cents for key, cents in (await sums(kit, cancelled.id)).items() if key[0]} == {**paid, **taken}
+    later = await kit.order(*lines, shipping_method=method)
+    await record_payment(kit.scope, later.id, later.total_cents)
+    assert (await sums(kit, later.id))[second, "shipping"] == 1_000
+
+
+async def test_an_order_that_gets_another_method_gets_its_shipping_s_vendor(kit):
+    first, second = await kit.vendor(commission="0"), await kit.vendor(commission="0")
+    methods = [await kit.shipping(base_cents=1_000, vendor=vendor) for vendor in (first, second, None)]
+    lines = [(await kit.product(vendor=vendor), 1) for vendor in (first, second)]
+    order = await kit.order(*lines, shipping_method=methods[0])
+    await record_payment(kit.scope, order.id, order.total_cents)
+    for method, account in zip(methods[1:], (second, 0), strict=True):
+        await update_order(kit.scope, order.id, {"shipping_method": method})
+        shipping = {key for key in await sums(kit, order.id) if key[1] == "shipping"}
+        assert shipping == {(account, "shipping")}, account
+
+
+async def test_the_shipping_of_an_order_from_before_is_that_of_the_method_s_vendor(kit):
+    first, second = await kit.vendor(commission="0"), await kit.vendor(commission="0")
+    method = await kit.shipping(base_cents=1_000, vendor=first)
+    order = await kit.order(
+        (await kit.product(vendor=first), 1), (await kit.product(vendor=second), 1), shipping_method=method
+    )
+    await kit.rows("UPDATE orders SET shipping_account = NULL WHERE tenant_id = $1 AND id = $2", order.id)
+    await record_payment(kit.scope, order.id, order.total_cents)
+    assert (await sums(kit, order.id))[first, "shipping"] == 1_000
 
 
 async def test_a_status_that_says_paid_counts_without_a_recorded_payment(kit):
