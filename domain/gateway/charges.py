@@ -35,16 +35,27 @@ FROM charges WHERE tenant_id = $1 AND charge_id = ANY($2::text[])
 ORDER BY charge_id FOR UPDATE
 """
 
-# What the counted charges added to the order so far, and refunds in excess of their known payments. `settled` was recorded as paid when the
-# order was placed, because its method settles at once.
-_COUNTED_SUMS = """
-SELECT coalesce(sum(paid_cents), 0)::bigint AS paid, coalesce(sum(refunded_cents), 0)::bigint AS refunded,
-    coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unmatched,
-    coalesce((SELECT p.amount_cents FROM orders o
-        JOIN payment_methods m ON m.tenant_id = o.tenant_id AND m.id = o.payment_method_id AND m.settles_at_once
-        JOIN payments p ON p.tenant_id = o.tenant_id AND p.order_id = o.id AND p.sequence = 1 AND p.created_at = o.created_at
-        WHERE o.tenant_id = $1 AND o.id = $2 LIMIT 1), 0) AS settled
-FROM charges WHERE tenant_id = $1 AND order_id = $2 AND counted
+ANNOUNCED = "order.paid"
+"""Stands for the charge's id in a payment that a notification reported without its charges."""
+
+# What the counted charges were paid and refunded so far, and refunds in excess of their known payments. Payments that no charge made are
+# `recorded`; those of them whose charge may still come are `awaited`: what was recorded as paid when the order was placed, because its
+# method settles at once, and what a notification reported without its charges.
+_COUNTED_SUMS = f"""
+SELECT c.*, p.recorded, p.awaited
+FROM (
+    SELECT coalesce(sum(paid_cents), 0)::bigint AS paid, coalesce(sum(refunded_cents), 0)::bigint AS refunded,
+        coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unmatched
+    FROM charges WHERE tenant_id = $1 AND order_id = $2 AND counted
+) c CROSS JOIN (
+    SELECT coalesce(sum(p.amount_cents), 0)::bigint AS recorded,
+        coalesce(sum(p.amount_cents) FILTER (
+            WHERE p.gateway_charge_id = '{ANNOUNCED}' OR m.settles_at_once AND p.sequence = 1 AND p.created_at = o.created_at
+        ), 0)::bigint AS awaited
+    FROM payments p JOIN orders o ON o.tenant_id = $1 AND o.id = $2
+    LEFT JOIN payment_methods m ON m.tenant_id = $1 AND m.id = o.payment_method_id
+    WHERE p.tenant_id = $1 AND p.order_id = $2 AND p.gateway = '' AND coalesce(p.gateway_charge_id, '{ANNOUNCED}') = '{ANNOUNCED}'
+) p
 """
 
 _UPDATE = """
@@ -150,7 +161,7 @@ async def save_charges(
         counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
         assert counted_sums is not None  # an aggregate always returns one row
         _imply_payments(states, locked, counted_sums)
-        _match_settled_payment(states, counted_sums)
+        _match_awaited(states, locked, counted_sums)
     await _write(scope, payload.event_type, states)
     counting = [state for state in states if state.counted and not state.problem]
     return ChargeTotals(
@@ -289,16 +300,15 @@ def _imply_payments(states: Sequence[_ChargeState], locked: LockedOrder, counted
         state.paid = paid
 
 
-def _match_settled_payment(states: Sequence[_ChargeState], counted_sums: Mapping[str, Any]) -> None:
-    """Take from the new payments what the order recorded when it was placed: the charge is that payment, not a second one.
-
-    What charges have paid so far was matched first.
-    """
-    unmatched_cents = max(0, counted_sums["settled"] - counted_sums["paid"])
+def _match_awaited(states: Sequence[_ChargeState], locked: LockedOrder, counted_sums: Mapping[str, Any]) -> None:
+    """Take from the new payments what the order has of them already: the charge is the payment that was awaited, not a second one."""
+    matched_before = max(0, counted_sums["paid"] + counted_sums["recorded"] - locked.paid_cents)
+    awaited = max(0, counted_sums["awaited"] - matched_before)
     for state in states:
-        matched = min(state.new_paid, unmatched_cents)
-        state.new_paid -= matched
-        unmatched_cents -= matched
+        if state.payment is None:
+            matched = min(state.new_paid, awaited)
+            state.new_paid -= matched
+            awaited -= matched
 
 
 async def _write(scope: Scope, event_type: str, states: Sequence[_ChargeState]) -> None:

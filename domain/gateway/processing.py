@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from domain import events
 from domain.catalog.stock import OUT_OF_STOCK
-from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
+from domain.gateway.charges import ANNOUNCED, ChargeTotals, ReceivedPayment, save_charges
 from domain.gateway.known_payments import update_known_payments
 from domain.gateway.mapping import EFFECTS, NotificationEffect
 from domain.gateway.payload import NotificationPayload
@@ -156,7 +156,7 @@ async def _update_payments(
 ) -> list[AppliedPayment]:
     received = charges.received
     if not charges.paid and sums.paid > locked.paid_cents:
-        received = (ReceivedPayment(sums.paid - locked.paid_cents, "", 1),)
+        received = (ReceivedPayment(sums.paid - locked.paid_cents, "", 1, ANNOUNCED),)
     applied = [AppliedPayment(each.payment.id, each.new_paid) for each in charges.of_payments if each.new_paid]
     for payment in received:
         payment_id = await add_payment(

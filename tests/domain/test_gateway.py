@@ -22,6 +22,8 @@ from tests.harness.gateway import charge, event, order_event
 
 __all__ = ["gateway_secret"]
 
+BOOKS = "SELECT coalesce(sum(amount_cents), 0)::bigint FROM ledger_entries WHERE tenant_id = $1 AND order_id = $2"
+
 
 # --- Mapping -----------------------------------------------------------------------------------------------------------------
 
@@ -94,6 +96,55 @@ async def test_order_paid_without_charges_marks_the_order_paid(kit):
     assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
     await send(kit, order_event("order.paid", order.id, amount=1_000))
     assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
+
+
+@pytest.mark.parametrize("amounts", [[1_000], [400, 600], [400, 100, 700]], ids=str)
+async def test_the_charges_of_an_order_paid_without_charges_are_that_payment(kit, amounts):
+    order, _ = await create_order(kit)
+    await send(kit, order_event("order.paid", order.id, amount=1_000))
+    for amount in amounts:
+        paid = event("charge.paid", charge(order.id, amount))
+        for _ in range(2):
+            await send(kit, paid)
+    total = max(1_000, sum(amounts))
+    assert await payment_state(kit, order.id) == ("P", total, 0, "paid")
+    await send(kit, event("charge.paid", charge(order.id, 50)))
+    assert await payment_state(kit, order.id) == ("P", total + 50, 0, "paid")
+    assert await kit.value(BOOKS, order.id) == total + 50
+
+
+async def test_an_order_paid_without_charges_adds_what_its_charges_lack(kit):
+    order, _ = await create_order(kit)
+    first, second = charge(order.id, 400), charge(order.id, 600)
+    await send(kit, event("charge.paid", first))
+    await send(kit, order_event("order.paid", order.id, amount=1_000))
+    for kind in ("charge.paid", "charge.refunded"):
+        await send(kit, event(kind, {**second, "canceled_amount": 600}))
+    assert await payment_state(kit, order.id) == ("I", 1_000, 600, "partially_refunded")
+    await send(kit, event("charge.paid", first))
+    assert await payment_state(kit, order.id) == ("I", 1_000, 600, "partially_refunded")
+
+
+async def test_a_refund_before_the_charge_of_an_order_paid_without_charges_is_of_that_payment(kit):
+    for kinds in (("charge.refunded", "charge.paid"), ("charge.paid", "charge.refunded"), ("charge.refunded",)):
+        order, _ = await create_order(kit)
+        await send(kit, order_event("order.paid", order.id, amount=1_000))
+        body = charge(order.id, canceled_amount=1_000)
+        for kind in kinds:
+            await send(kit, event(kind, body))
+        assert await payment_state(kit, order.id) == ("I", 1_000, 1_000, "refunded"), kinds
+        assert await kit.value(BOOKS, order.id) == 0, kinds
+
+
+async def test_a_payment_recorded_by_staff_and_a_charge_are_two(kit):
+    order, _ = await create_order(kit)
+    await record_payment(kit.scope, order.id, 300)
+    await send(kit, order_event("order.paid", order.id, amount=1_000))
+    await send(kit, event("charge.paid", charge(order.id, 700)))
+    assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
+    await record_payment(kit.scope, order.id, 200)
+    await send(kit, event("charge.paid", charge(order.id, 500)))
+    assert await payment_state(kit, order.id) == ("P", 1_700, 0, "paid")
 
 
 async def test_an_underpaid_event_keeps_the_status(kit):
