@@ -18,6 +18,7 @@ from models.connection.database import cross_store_connection, execute, fetch, f
 
 KEPT = timedelta(days=90)
 HOUR = timedelta(hours=1)
+MOST_HOURS = KEPT // HOUR
 
 # Below it, a store without requests, webhooks and mails gets no row: hourly jobs ask each store whether it has old rows.
 _LEAST_SECONDS = 0.1

@@ -28,7 +28,6 @@ from schema.scalars import ID, SCALARS
 from schema.types.platform import STORE_MEASURE, PlatformStoreObject, StoreMeasure, StoreUsageObject
 
 MOST_STORES = 1_000
-_MOST_HOURS = store_usage.KEPT // store_usage.HOUR
 
 
 def _field(resolver: Callable[..., Any]) -> Any:
@@ -74,8 +73,8 @@ async def _describe(scope: Scope, since: datetime) -> dict[str, Any]:
 
 
 def _since(hours: int) -> datetime:
-    if not 1 <= hours <= _MOST_HOURS:
-        raise ValidationFailed(f"hours must be from 1 to {_MOST_HOURS}", field="hours")
+    if not 1 <= hours <= store_usage.MOST_HOURS:
+        raise ValidationFailed(f"hours must be from 1 to {store_usage.MOST_HOURS}", field="hours")
     return now() - timedelta(hours=hours)
 
 

@@ -39,22 +39,20 @@ def add(tenant_commands: Any) -> None:
     )
     stats.add_argument("--store", metavar="STORE", help="each hour of this store alone: UUID or host")
     stats.add_argument("--top", metavar="N", type=int, default=20, help="how many stores (default 20)")
-    stats.add_argument(
-        "--hours", metavar="N", type=int, default=24, help="of how many hours (default 24, at most 2160)"
-    )
+    stats.add_argument("--hours", metavar="N", type=int, default=24, help="of how many hours (default 24)")
     stats.add_argument("--sort", metavar="MEASURE", default="cpu_seconds", help=f"one of {', '.join(MEASURES)}")
     add_json_option(stats, _stats)
 
 
 async def _stats(args: argparse.Namespace) -> None:
-    from domain.store_usage import list_hours, sum_usage
+    from domain.store_usage import MOST_HOURS, list_hours, sum_usage
     from kernel.clock import format_rfc3339, now
     from kernel.scope import active_scope
     from server.operations import store_admin
 
     if args.sort not in MEASURES:
         raise CommandError(f"--sort is {args.sort!r}; expected one of {', '.join(MEASURES)}")
-    for name, number, most in (("--top", args.top, 100_000), ("--hours", args.hours, 2_160)):
+    for name, number, most in (("--top", args.top, 100_000), ("--hours", args.hours, MOST_HOURS)):
         if not 1 <= number <= most:
             raise CommandError(f"{name} is {number}; expected a number from 1 to {most}")
     async with open_context(read_settings()):
