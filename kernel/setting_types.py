@@ -103,7 +103,7 @@ def urls_of(*schemes: str) -> SettingType[tuple[str, ...]]:
 def _http_url(text: str) -> str:
     url = url_of("http", "https").parse(text)
     parts = urlsplit(url)
-    if not parts.hostname or parts.query or parts.fragment or parts.username is not None:
+    if not parts.hostname or parts.query or parts.fragment or parts.username is not None or len(url.split()) > 1:
         raise InvalidSetting("an http or https address without query, fragment or log-in")
     return url.rstrip("/")
 
@@ -149,7 +149,7 @@ def _networks(text: str) -> tuple[IPNetwork, ...]:
 
 def _hosts(text: str) -> tuple[str, ...]:
     hosts = [item.lower() for item in _items(text)]
-    if not hosts or any(set(host) & set("/@ ?#") or (":" in host and not host.startswith("[")) for host in hosts):
+    if not hosts or any(set(host) & set("/@ ?#*") or (":" in host and not host.startswith("[")) for host in hosts):
         raise InvalidSetting("host names without port, separated by commas ([::1] for an IPv6 address)")
     return tuple(hosts)
 
