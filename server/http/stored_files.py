@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -19,10 +20,13 @@ _CONDITIONS = (
     hdrs.IF_MODIFIED_SINCE,
     hdrs.IF_UNMODIFIED_SINCE,
 )
+_ONE_RANGE = re.compile(r"bytes=(?:[0-9]+-[0-9]*|-0*[1-9][0-9]*)")
 
 
 class StoredFileResponse(web.FileResponse):
-    """A file of which `If-Range` with another entity tag gets the whole (RFC 9110, section 13.1.5); aiohttp knows dates only.
+    """A file that is sent whole where RFC 9110 lets `Range` be ignored and aiohttp doesn't (sections 13.1.5 and 14.2).
+
+    That is with another entity tag in `If-Range`, of which aiohttp knows dates only, with several ranges or another unit, and for HEAD.
 
     Errors are not kept by caches, whatever the headers say of the file; `on_missing` is called when it is gone. A file that `is_small` (at
     most `CHUNK` bytes, without a compressed copy) is read in one turn of a thread, where aiohttp takes three.
@@ -51,13 +55,19 @@ class StoredFileResponse(web.FileResponse):
             loaded = await asyncio.get_running_loop().run_in_executor(None, _load_small, self.file)
             if loaded is not None:
                 return await self._send_whole(request, *loaded)
-        condition = request.headers.get(hdrs.IF_RANGE, "").strip()
-        # A weak tag never matches.
-        if condition.startswith(('"', "W/")) and condition != await asyncio.to_thread(_entity_tag, self.file):
+        if hdrs.RANGE in request.headers and not await self._takes_range(request):
             headers = request.headers.copy()
-            headers.popall(hdrs.RANGE, None)
+            headers.popall(hdrs.RANGE)
             request = request.clone(headers=headers)
         return await super().prepare(request)
+
+    async def _takes_range(self, request: web.BaseRequest) -> bool:
+        """Return whether the answer is the range that the request asks for, or says that the file has no such range."""
+        if request.method != hdrs.METH_GET or _ONE_RANGE.fullmatch(request.headers[hdrs.RANGE].strip()) is None:
+            return False
+        condition = request.headers.get(hdrs.IF_RANGE, "").strip()
+        # A weak tag never matches.
+        return not condition.startswith(('"', "W/")) or condition == await asyncio.to_thread(_entity_tag, self.file)
 
     async def _send_whole(
         self, request: web.BaseRequest, status: os.stat_result, content: bytes

@@ -186,6 +186,22 @@ async def test_ranges_conditions_and_heads(folder: Storage, sample: SampleStore)
     assert (beyond.status, beyond.headers["Cache-Control"]) == (416, "no-store")
 
 
+@pytest.mark.parametrize("value", ["bytes=0-1,4-5", "bytes=-0", "bytes=-", "lines=1-2", "0-9"])
+async def test_several_ranges_or_none_of_bytes_get_the_whole(folder: Storage, sample: SampleStore, value: str) -> None:
+    content = encoded(".png")
+    path = f"{await store_file(sample, content, width=120, height=80)}/ORIGINAL.png"
+    whole = await load(sample, path, Range=value)
+    assert (whole.status, whole.raw) == (200, content)
+    assert "Content-Range" not in whole.headers
+
+
+async def test_a_range_concerns_no_head(folder: Storage, sample: SampleStore) -> None:
+    content = encoded(".png")
+    path = f"{await store_file(sample, content, width=120, height=80)}/ORIGINAL.png"
+    head = await sample.anonymous.request("HEAD", path, headers={"Range": "bytes=0-9"})
+    assert (head.status, head.headers["Content-Length"]) == (200, str(len(content)))
+
+
 async def test_a_size_has_the_same_head_however_it_is_asked_for(folder: Storage, sample: SampleStore) -> None:
     path = f"{await store_picture(sample)}/128.webp"
     whole = await load(sample, path)
