@@ -65,9 +65,13 @@ _POINT: Final = """
         const after = find();
         if (!point || after !== before || String(middle(after)) !== String(point)) return null;
         const hit = document.elementFromPoint(...point);
-        return (after.contains(hit) || after.control === hit) && point;
+        if (!after.contains(hit) && after.control !== hit) return null;
+        window.pressed = false;
+        after.addEventListener('mousedown', () => { window.pressed = true; }, {capture: true, once: true});
+        return point;
     })(() => %s)
 """
+MOST_CLICKS: Final = 5
 START_SECONDS: Final = 30.0
 ANSWER_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
@@ -125,11 +129,21 @@ class Page:
         await self.click_on(f"document.querySelector({json.dumps(selector)})")
 
     async def click_on(self, element: str) -> None:
-        """Click in the middle of an element, found by JavaScript, once it is visible, stands still, and nothing covers it."""
+        """Click in the middle of an element, found by JavaScript, once it is visible, stands still, and nothing covers it.
+
+        Again when the press missed it: a page may replace or move it while it is drawn.
+        """
         await self.wait_for(f"{element}?.getBoundingClientRect().width > 0")
-        x, y = await self.wait_for(_POINT % element)
-        for event in ("mousePressed", "mouseReleased"):
-            await self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+        for _ in range(MOST_CLICKS):
+            x, y = await self.wait_for(_POINT % element)
+            for event in ("mousePressed", "mouseReleased"):
+                await self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+            for _ in range(2):
+                # A click that leaves the page leaves nothing to ask; what opens when it is pressed gets the rest of the click.
+                if await self.evaluate("window.pressed") is not False:
+                    return
+                await asyncio.sleep(POLL_SECONDS)
+        raise BrowserError(f"{MOST_CLICKS} clicks missed {element}")
 
     async def type(self, text: str) -> None:
         """Insert text into the focused element."""
