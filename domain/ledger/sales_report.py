@@ -76,8 +76,8 @@ async def load_sales_report(
     else:
         vendor_id = None if vendor is None else await find(scope, VENDOR_ACCOUNT, vendor)
     present = f"{scope.now.astimezone(UTC):%Y-%m}"
-    given = {"month_from": month_from, "month_to": month_to}
-    numbers = [_month_number(field, month) for field, month in given.items() if month] or [
+    months = {"month_from": month_from, "month_to": month_to}
+    numbers = [_month_number(field, month) for field, month in months.items() if month] or [
         _month_number("month_from", present)
     ]
     first, last = numbers[0], numbers[-1]
