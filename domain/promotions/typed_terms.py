@@ -27,7 +27,6 @@ FEATURE = "feature"
 CONDITIONS, BONUSES = "condition_tree", "bonus_list"
 _CODES = {CONDITIONS: "conditions_invalid", BONUSES: "bonuses_invalid"}
 _LIMITS = {"products": "product_ids", "categories": "category_ids"}
-SETS = ("all", "any")
 _EMPTY = {"match": "all", "holds": True, "conditions": []}
 
 

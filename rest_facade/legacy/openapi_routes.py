@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel.json_schema import INTEGER, STRING, Schema, array, map_of, named, object_schema, one_of
+from kernel.json_schema import INTEGER, STRING, array, map_of, named, object_schema, one_of
 from rest_facade.legacy import value_schemas
 from rest_facade.legacy.product_combinations import COMBINATIONS
 from rest_facade.legacy.quotes import QUOTE_FIELDS, VENDOR_FIELDS
@@ -34,8 +34,6 @@ from rest_facade.legacy.value_schemas import (
 from rest_facade.legacy.variation_groups import VARIATION_GROUPS
 from rest_facade.legacy.vendor_app.openapi import VENDOR_APP
 from rest_facade.openapi import PAGE, InputRecord, OperationInput, OperationResult, RouteDocs, RouteKey, request_body
-
-_STRING_MAP: Schema = map_of(STRING)
 
 
 def _below(owner: Resource, resource: Resource) -> NestedList:

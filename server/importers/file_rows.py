@@ -20,9 +20,6 @@ from server.importers.olist_files import ImportFileError
 CSV, JSONL = "csv", "jsonl"
 MAX_LINE_BYTES = 2 * 1024 * 1024
 MAX_JOINED = 1_000
-_LIST_SEPARATOR = "|"
-_MAX_DIGITS = 18
-_FIRST_YEAR = 1970
 
 
 def _same(value: object) -> object:
