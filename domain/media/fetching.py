@@ -8,7 +8,8 @@ counts what all workers fetch at that time, and of which hosts, by their leases 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import Any
 from uuid import UUID
 
 from domain.media import renderer
-from domain.media.addresses import original_path
-from domain.media.usage import REFERRERS
+from domain.media.addresses import media_key, original_path
+from domain.media.contents import object_headers
+from domain.media.usage import IS_USED, REFERRERS
 from domain.resting_stores import RESTING_STORES
-from kernel.errors import Conflict
+from domain.storage import storage
 from kernel.retries import retry_delay
 from kernel.scope import Scope
 from kernel.work_queues import run_in_thread
@@ -61,11 +63,12 @@ _LOCK_CONTENTS = """
 SELECT pg_advisory_xact_lock(hashtextextended('media:' || $1::bigint || ':' || c.sha256, 0))
 FROM (SELECT DISTINCT sha256 FROM unnest($2::text[]) AS sha256 ORDER BY 1) c
 """
-_SAME = """
-SELECT id, sha256, mime_type, source_url, unused_since = '-infinity' AS is_deleted FROM media_files
-WHERE tenant_id = $1 AND sha256 = $2 AND id <> $3 FOR NO KEY UPDATE
+_SAME = f"""
+SELECT f.id, f.sha256, f.mime_type, f.source_url, f.unused_since = '-infinity' AND NOT {IS_USED} AS is_deleted FROM media_files f
+WHERE f.tenant_id = $1 AND f.sha256 = $2 AND f.id <> $3 FOR NO KEY UPDATE OF f
 """
 _MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND original_id = $2"
+_REPLACE = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
 _FAILED = """
 UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6,
     fetching_until = NULL
@@ -121,6 +124,19 @@ def _measured(content: bytes | Path) -> tuple[str, int]:
         return hashlib.file_digest(file, "sha256").hexdigest(), content.stat().st_size
 
 
+@asynccontextmanager
+async def stored_content(scope: Scope, content: bytes | Path, facts: FileContent) -> AsyncIterator[None]:
+    """Store a content under its digest before a file becomes it in the block.
+
+    It is stored again where the job that deletes unused files deleted an earlier file of the same content in between.
+    """
+    key, headers = media_key(scope.store.public_id, facts.sha256), object_headers(facts.mime_type)
+    await storage().put(key, content, headers)
+    yield
+    if await storage().head(key) is None:
+        await storage().put(key, content, headers)
+
+
 async def claim_due(*, lease: timedelta = LEASE) -> ClaimedFile | None:
     """Claim the file of all stores whose attempt is due for longest; None when none is due or as many are fetched as may be."""
     async with cross_store_connection() as platform, platform.transaction():
@@ -134,8 +150,7 @@ async def mark_ready(
 ) -> bool:
     """Store what a fetch found; the content is in the storage already. Return whether the file is another than before.
 
-    A content that another file has makes this one a source of that: records refer to it from then on. Raises Conflict while that one is
-    deleted; the attempt may be repeated.
+    A content that another file has makes this one a source of that: records refer to it from then on.
     """
     async with transaction(scope):
         row = await fetchrow(_LOCK, scope.store.id, claimed.id, claimed.attempts)
@@ -157,16 +172,22 @@ async def mark_ready(
 
 
 async def become(scope: Scope, file_id: int, content: FileContent) -> int | None:
-    """Give a file its content, in the open transaction; return the id of the file that has the same content already, if there is one."""
+    """Give a file its content, in the open transaction; return the id of the file that has the same content already, if there is one.
+
+    A deleted one doesn't: this file takes its place.
+    """
     await lock_contents(scope, [content.sha256])
     same = await fetchrow(_SAME, scope.store.id, content.sha256, file_id)
-    if same is None:
+    if same is None or same["is_deleted"]:
+        if same is not None:
+            await execute(_MOVE_COPIES, scope.store.id, same["id"], file_id)
+            await execute(_REPLACE, scope.store.id, same["id"])
         columns = {name: getattr(content, name) for name in FileContent.__slots__}
         avif: dict[str, Any] = {"avif_due_at": scope.now, "avif_attempts": 0}
         await update_row(scope, "media_files", file_id, status="ready", **columns, **avif, updated_at=scope.now)
         return None
-    if same["is_deleted"]:
-        raise Conflict("the same content is being deleted; try again", reason="media_deleted")
+    # As if it were new: it has been unused for 7 days from now at the earliest.
+    await update_row(scope, "media_files", same["id"], unused_since=None)
     link = same["source_url"] or original_path(same["sha256"], same["mime_type"])
     for table, column in REFERRERS.items():
         sql = f"UPDATE {table} SET media_id = $3, {column} = $4 WHERE tenant_id = $1 AND media_id = $2"

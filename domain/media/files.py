@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from domain.media.addresses import source_digest
-from domain.media.usage import IS_USED
+from domain.media.usage import IS_USED, free_sources
 from domain.outgoing import calls
 from domain.outgoing.targets import MAX_LENGTH, parse_target
 from kernel.errors import Conflict, NotFound, RuleViolation
@@ -18,9 +18,8 @@ from models.rows import insert_row, update_row
 
 _CONFLICT = "ON CONFLICT (tenant_id, md5(source_url)) WHERE source_url IS NOT NULL DO NOTHING"
 _OF_SOURCE = """
-SELECT o.id, o.unused_since = '-infinity' AS is_deleted FROM media_files f
-JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_id, f.id)
-WHERE f.tenant_id = $1 AND md5(f.source_url) = $2 AND f.source_url = $3
+SELECT o.id FROM media_files f JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_id, f.id)
+WHERE f.tenant_id = $1 AND md5(f.source_url) = $2 AND f.source_url = $3 AND o.unused_since IS DISTINCT FROM '-infinity'
 """
 # It waits for the transactions that refer to the file (`resolve_images`), and those to come wait for it.
 _LOCK = """
@@ -57,20 +56,21 @@ def uploader(scope: Scope) -> dict[str, Any]:
 async def create_from_url(scope: Scope, source_url: str, alt: str | None = None) -> int:
     """Return the internal id of the file with this source: a new one that the worker fetches, or the one that is there.
 
-    Raises ValidationFailed for a URL that is never requested, and Conflict while the file of that source is being deleted.
+    Raises ValidationFailed for a URL that is never requested, and Conflict where the file was deleted at the same moment.
     """
     columns = read_fields(_NEW, {"source_url": source_url, "alt": alt}, creating=True)
     url = columns["source_url"]
     times = {"next_attempt_at": scope.now, "created_at": scope.now, "updated_at": scope.now}
     async with transaction(scope):
+        await free_sources(scope, [source_digest(url)])
         public_id = uuid7()
         new = {**columns, **uploader(scope), **times, "public_id": public_id}
         if await insert_row(scope, "media_files", conflict=_CONFLICT, **new) is not None:
             await audit.record(scope, "media_file.created", "media_file", public_id, {"source_url": url})
-        row = await fetchrow(_OF_SOURCE, scope.store.id, source_digest(url), url)
-        if row is None or row["is_deleted"]:
-            raise Conflict("the file of the source is being deleted; try again later", reason="media_deleted")
-    return int(row["id"])
+        file = await fetchval(_OF_SOURCE, scope.store.id, source_digest(url), url)
+        if file is None:
+            raise Conflict("the file of the source was deleted just now; try again", reason="media_deleted")
+    return int(file)
 
 
 async def refresh_file(scope: Scope, file: object) -> int:

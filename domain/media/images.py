@@ -12,6 +12,7 @@ from uuid import UUID
 
 from domain.media.addresses import digest_in, original_path, source_digest
 from domain.media.contents import IMAGE_TYPES
+from domain.media.usage import free_sources
 from domain.records import Change
 from domain.store_settings import setting
 from kernel.fields import FieldErrors, InputValues, raise_field_errors, read_with_errors
@@ -92,6 +93,7 @@ async def resolve_images(
 
 async def add_sources(scope: Scope, links: Sequence[str]) -> None:
     """Insert a file for each of these links, in the open transaction, unless there is one with that source."""
+    await free_sources(scope, [source_digest(link) for link in links])
     rows = [{"public_id": uuid7(), "source_url": link} for link in links]
     await execute(_INSERT_LINKS, scope.store.id, json_text(rows), scope.now)
 

@@ -1,8 +1,8 @@
 """The comparison of a store's media files with the objects in the storage, and the deletion of objects that no file needs.
 
 An object without a row may be needed at any moment: an upload or a fetch stores the content again, and then writes the row. Such a content
-is therefore entered as a deleted file, in whose place no other with that content can come. The job that deletes unused files deletes its
-bytes and sizes at a later run, and then the row (`domain.media.usage`).
+is therefore entered as a deleted file, whose place a new one with that content takes. The job that deletes unused files deletes its bytes
+and sizes at a later run, with the row (`domain.media.usage`).
 """
 
 from __future__ import annotations

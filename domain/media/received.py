@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 from uuid import UUID
 
-from domain.media.addresses import media_key
-from domain.media.contents import object_headers
-from domain.media.fetching import FileContent, become
+from domain.media.fetching import FileContent, become, stored_content
 from domain.media.renderer import ImageError
 from domain.media.uploads import fail_upload, insert_upload, inspect_content, media_type
-from domain.storage import storage
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     MAX_NAME,
@@ -105,9 +102,7 @@ async def _reject(scope: Scope, row: int | None, error: ImageError, field: str) 
 async def _store(scope: Scope, inspected: _Inspected) -> tuple[int, UUID]:
     """Store a content and return the internal id of its file, and a public one that means it."""
     content, public_id = inspected.content, inspected.columns["public_id"]
-    key = media_key(scope.store.public_id, content.sha256)
-    await storage().put(key, inspected.file.content, object_headers(content.mime_type))
-    async with transaction(scope):
+    async with stored_content(scope, inspected.file.content, content), transaction(scope):
         row = inspected.row or await insert_upload(scope, inspected.columns)
         same = await become(scope, row, content)
         await audit.record(scope, "media_file.uploaded", "media_file", public_id, {"bytes": content.bytes})

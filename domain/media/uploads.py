@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 from uuid import UUID
 
-from domain.media.addresses import base_url, media_key, upload_key
-from domain.media.contents import SVG, object_headers
-from domain.media.fetching import FileContent, become, inspect_image, measure
+from domain.media.addresses import base_url, upload_key
+from domain.media.contents import SVG
+from domain.media.fetching import FileContent, become, inspect_image, measure, stored_content
 from domain.media.files import lock_file, uploader
 from domain.media.renderer import MAX_BYTES, ImageError
 from domain.signed_links import sign, verify
@@ -154,16 +154,11 @@ async def complete_upload(scope: Scope, media: object) -> int:
         facts = await inspect_content(content, row["mime_type"])
     except ImageError as error:
         await _reject(scope, row, error.message, "media_invalid")
-    target, headers = media_key(scope.store.public_id, facts.sha256), object_headers(facts.mime_type)
-    await storage().put(target, content, headers)
-    async with transaction(scope):
+    async with stored_content(scope, content, facts), transaction(scope):
         await lock_file(scope, media)
         same = await become(scope, row["id"], facts)
         await update_row(scope, "media_files", row["id"], error="")
         await audit.record(scope, "media_file.uploaded", "media_file", row["public_id"], {"bytes": facts.bytes})
-    # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
-    if await storage().head(target) is None:
-        await storage().put(target, content, headers)
     await storage().delete([key])
     return int(same or row["id"])
 

@@ -1,20 +1,19 @@
-"""Which files records refer to, and the deletion of the others: bytes first, then the row, whose digest keeps the content from coming back.
+"""Which files records refer to, and the deletion of the others.
 
 A file that nothing refers to is noted by `unused_files`. After 7 days it is deleted: no longer listed and not to be referred to. At a later
-run, when every transaction that might have referred to it has ended, its bytes are deleted, and then its row (`forget_files`).
+run, when every transaction that might have referred to it has ended, its bytes and its row are deleted while the row is locked: a file
+that gets the same content takes its place (`domain.media.fetching.become`), before or after that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from uuid import UUID
 
 from domain.media.addresses import media_key, upload_key
 from domain.storage import storage
 from kernel.scope import Scope
-from models.connection.database import execute, fetch, transaction
+from models.connection.database import execute, fetch, fetchrow, transaction
 
 REFERRERS: Mapping[str, str] = {
     "product_images": "url",
@@ -43,9 +42,9 @@ SELECT FROM media_files
 WHERE tenant_id = $1 AND original_id IS NULL AND next_attempt_at IS NULL AND unused_since > '-infinity' AND unused_since <= $2
 ORDER BY id FOR UPDATE
 """
+# Rows of uploads that are completed just now are left to the next run: waiting for one while others are locked could be a deadlock.
 _MARK = f"""
-UPDATE media_files f SET unused_since = n.unused_since, updated_at = $2
-FROM (
+WITH seen AS (
     SELECT f.id, CASE
         WHEN {IS_USED} THEN NULL
         WHEN f.unused_since IS NULL THEN $2::timestamptz
@@ -53,35 +52,49 @@ FROM (
         ELSE f.unused_since
     END AS unused_since
     FROM media_files f WHERE f.tenant_id = $1 AND f.original_id IS NULL AND f.next_attempt_at IS NULL
-) AS n
-WHERE f.tenant_id = $1 AND f.id = n.id AND f.unused_since IS DISTINCT FROM n.unused_since
+), changed AS (
+    SELECT f.id, seen.unused_since FROM media_files f JOIN seen ON seen.id = f.id
+    WHERE f.tenant_id = $1 AND f.unused_since IS DISTINCT FROM seen.unused_since FOR NO KEY UPDATE OF f SKIP LOCKED
+)
+UPDATE media_files f SET unused_since = changed.unused_since, updated_at = $2 FROM changed WHERE f.tenant_id = $1 AND f.id = changed.id
 """
-_DELETED = f"""
-SELECT f.id, f.public_id, f.sha256 FROM media_files f
-WHERE f.tenant_id = $1 AND f.unused_since = '-infinity' AND f.updated_at <= $2 AND NOT {IS_USED} ORDER BY f.id LIMIT $3
+_IS_DELETED = f"f.tenant_id = $1 AND f.unused_since = '-infinity' AND NOT {IS_USED}"
+_DELETED = f"SELECT f.id FROM media_files f WHERE {_IS_DELETED} AND f.updated_at <= $2 ORDER BY f.id LIMIT $3"
+_LOCK_DELETED = (
+    f"SELECT f.public_id, f.sha256 FROM media_files f WHERE {_IS_DELETED} AND f.id = $2 FOR UPDATE OF f SKIP LOCKED"
+)
+_FORGET = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
+_FREE_SOURCES = """
+UPDATE media_files f SET source_url = NULL, next_attempt_at = NULL FROM media_files o
+WHERE f.tenant_id = $1 AND f.source_url IS NOT NULL AND md5(f.source_url) = ANY($2::text[])
+    AND o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_id, f.id) AND o.unused_since = '-infinity'
 """
-_FORGET = "DELETE FROM media_files WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND unused_since = '-infinity'"
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedFile:
-    """A file whose bytes are to be deleted; `sha256` is None for one without content: an upload that was not completed may be stored."""
-
-    id: int
-    public_id: UUID
-    sha256: str | None
+async def free_sources(scope: Scope, digests: Sequence[str]) -> None:
+    """Take the sources with these digests from deleted files, in the open transaction, so that new files can have them."""
+    await execute(_FREE_SOURCES, scope.store.id, digests)
 
 
 async def delete_unused_files(scope: Scope, *, limit: int) -> int:
     """Delete up to `limit` files that nothing has referred to for 7 days, with their rendered sizes; return how many."""
-    files = await unused_files(scope, limit=limit)
-    for file in files:
-        if file.sha256 is None:
-            await storage().delete([upload_key(scope.store.public_id, file.public_id)])
+    return sum([await _delete(scope, file) for file in await unused_files(scope, limit=limit)])
+
+
+async def _delete(scope: Scope, file: int) -> bool:
+    """Delete the bytes and the row of a deleted file; return False where it has been replaced, or is just now."""
+    async with transaction(scope):
+        row = await fetchrow(_LOCK_DELETED, scope.store.id, file)
+        if row is None:
+            return False
+        if row["sha256"] is None:
+            # An upload that was not completed may be stored.
+            keys = [upload_key(scope.store.public_id, row["public_id"])]
         else:
-            await storage().delete(await stored_keys(scope, file.sha256))
-    await forget_files(scope, files)
-    return len(files)
+            keys = await stored_keys(scope, row["sha256"])
+        await storage().delete(keys)
+        await execute(_FORGET, scope.store.id, file)
+    return True
 
 
 async def stored_keys(scope: Scope, sha256: str) -> list[str]:
@@ -91,18 +104,9 @@ async def stored_keys(scope: Scope, sha256: str) -> list[str]:
     return [stored.key async for stored in storage().find(folder) if stored.key.startswith(key)]
 
 
-async def unused_files(
-    scope: Scope, *, limit: int, older_than: timedelta = UNUSED_FOR, settled: timedelta = _SETTLED
-) -> list[DeletedFile]:
-    """Note which files are unused since when, and return some that have been for longer, deleted at an earlier run."""
+async def unused_files(scope: Scope, *, limit: int) -> list[int]:
+    """Note which files are unused since when, and return some that have been for 7 days, deleted at an earlier run."""
     async with transaction(scope):
-        await execute(_LOCK_LONG_UNUSED, scope.store.id, scope.now - older_than)
-        await execute(_MARK, scope.store.id, scope.now, older_than)
-    rows = await fetch(_DELETED, scope.store.id, scope.now - settled, limit)
-    return [DeletedFile(row["id"], row["public_id"], row["sha256"]) for row in rows]
-
-
-async def forget_files(scope: Scope, files: Sequence[DeletedFile]) -> None:
-    """Delete the rows of files whose bytes were deleted."""
-    async with transaction(scope):
-        await execute(_FORGET, scope.store.id, [file.id for file in files])
+        await execute(_LOCK_LONG_UNUSED, scope.store.id, scope.now - UNUSED_FOR)
+        await execute(_MARK, scope.store.id, scope.now, UNUSED_FOR)
+    return [row["id"] for row in await fetch(_DELETED, scope.store.id, scope.now - _SETTLED, limit)]

@@ -6,12 +6,9 @@ import asyncio
 from time import monotonic
 
 from domain.media import fetching
-from domain.media.addresses import media_key
-from domain.media.contents import object_headers
 from domain.media.fetching import ClaimedFile
 from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source
-from domain.storage import storage
 from domain.stores import find_store
 from domain.webhooks.endpoint_health import retry_after
 from kernel import logging, metrics
@@ -122,10 +119,5 @@ async def _attempt(scope: Scope, file: ClaimedFile) -> str:
 async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> None:
     """Check what was loaded, store it, and then say so in the database."""
     content = await fetching.inspect_image(source.content)
-    key = media_key(scope.store.public_id, content.sha256)
-    headers = object_headers(content.mime_type)
-    await storage().put(key, source.content, headers)
-    await fetching.mark_ready(scope, file, content, etag=source.etag, modified=source.modified)
-    # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
-    if await storage().head(key) is None:
-        await storage().put(key, source.content, headers)
+    async with fetching.stored_content(scope, source.content, content):
+        await fetching.mark_ready(scope, file, content, etag=source.etag, modified=source.modified)
