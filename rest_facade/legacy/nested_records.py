@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from aiohttp import hdrs, web
 
 from kernel.errors import NotFound
+from kernel.ids import parse_reference
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
@@ -73,10 +75,11 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     yield "PUT", feature, _write_feature(operations)
     yield "DELETE", feature, _delete_row(PRODUCTS, operations["ProductUpdate"], find, _without_feature)
     variables, variable = "languages/{id}/langvars", "languages/{id}/langvars/{name}"
+    show = operations["LanguageVariableShow"]
     for method, path, handler in (
         ("POST", variables, engine.create_handler(LANGUAGE_VARIABLES, operations["LanguageVariableCreate"])),
-        ("GET", variable, engine.show_handler(LANGUAGE_VARIABLES, operations["LanguageVariableShow"])),
-        ("PUT", variable, engine.update_handler(LANGUAGE_VARIABLES, operations["LanguageVariableUpdate"])),
+        ("GET", variable, engine.show_handler(LANGUAGE_VARIABLES, show)),
+        ("PUT", variable, engine.update_handler(LANGUAGE_VARIABLES, operations["LanguageVariableUpdate"], show)),
         ("DELETE", variable, engine.delete_handler(LANGUAGE_VARIABLES, operations["LanguageVariableDelete"])),
     ):
         yield method, path, _in_language(operations["LanguageShow"], handler)
@@ -98,7 +101,7 @@ def _cscart_routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]
     find = reference_finder(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
     update, delete = operations["DiscussionUpdate"], operations["DiscussionDelete"]
     for method, operation, handler in (
-        ("PUT", update, engine.update_handler(DISCUSSIONS, update)),
+        ("PUT", update, engine.update_handler(DISCUSSIONS, update, operations["DiscussionShow"])),
         ("DELETE", delete, engine.delete_handler(DISCUSSIONS, delete)),
     ):
         yield method, f"{posts}/{{post_id}}", change_below(DISCUSSIONS, operation, handler, find)
@@ -211,12 +214,12 @@ def _row_finder(
         parent = (await execute(scope, operation, variables))["parent"]
         if parent is None:
             raise NotFound(owner.display_name)
-        reference = request.match_info[variable]
-        if not reference.isdecimal():  # a UUID, which the rows don't have
-            record = (await execute(scope, show, {"id": reference}))["record"]
-            reference = "" if record is None else str(record[resource.key])
+        reference = parse_reference(request.match_info[variable])
+        if isinstance(reference, UUID):  # which the rows don't have
+            record = (await execute(scope, show, {"id": str(reference)}))["record"]
+            reference = None if record is None else int(record[resource.key])
         for row in map(render, parent[resource.name] or []):
-            if row[resource.key] == reference:
+            if row[resource.key] == str(reference):
                 return row
         raise NotFound(resource.display_name)
 

@@ -73,6 +73,17 @@ async def test_the_path_of_a_row_below_a_record_may_have_its_uuid(sample: Sample
     assert (await sample.get(path)).status == 404
 
 
+async def test_a_number_in_a_path_below_a_record_may_have_leading_zeros(sample: SampleStore) -> None:
+    membership = await sample.put(f"/api/users/{sample.caio}/usergroups/0{sample.wholesale}", {"status": "D"})
+    assert (membership.status, membership.body["status"]) == (200, "D")
+    for path, record in (("features", sample.colour), ("discussions", sample.review)):
+        by_number = await sample.get(f"/api/products/{sample.mug}/{path}/{record}")
+        assert (await sample.get(f"/api/products/{sample.mug}/{path}/00{record}")).body == by_number.body
+    path = f"/api/users/{sample.caio}/usergroups/0{sample.wholesale}"
+    assert (await sample.get(path)).body["status"] == "D"
+    assert (await sample.delete(path)).status == 204
+
+
 async def test_a_feature_of_the_path_that_does_not_exist_is_not_found(sample: SampleStore) -> None:
     for feature in ("999999999", "abc"):
         for body in ({"value": "x"}, {}):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernel.codes import MEMBERSHIP_STATUSES, USER_STATUSES, USER_TYPES
+from kernel.ids import parse_reference
 from kernel.json_schema import enum, object_schema
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import is_cscart
@@ -38,11 +39,11 @@ MEMBERSHIPS = Resource(
 
 def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
     """Render the updated membership, identified in the path by number or UUID."""
-    reference = path["group_id"].lower()
+    reference = parse_reference(path["group_id"])
     return next(
         {"user_id": user["user_id"], "usergroup_id": membership["usergroup_id"], "status": membership["status"]}
         for membership in user["usergroups"]
-        if reference in (str(membership["usergroup_id"]), membership["usergroup"]["id"])
+        if reference in (membership["usergroup_id"], parse_reference(membership["usergroup"]["id"]))
     )
 
 
