@@ -15,7 +15,7 @@ from rest_facade.legacy.resource import Record, Resource
 def changes_of(resource: Resource, body: Mapping[str, Any], record: Record) -> dict[str, Any]:
     """Return the members of the body that differ from the record, and those coupled with them."""
     changed = {
-        name for name, value in body.items() if name not in record or _canonical(value) != _canonical(record[name])
+        name for name, value in body.items() if name not in record or canonical(value) != canonical(record[name])
     }
     for names in resource.coupled:
         if changed & set(names):
@@ -50,12 +50,12 @@ def _only_line_of(product_id: str, lines: Iterable[Record]) -> Record | None:
     return matching[0] if len(matching) == 1 else None
 
 
-def _canonical(value: Any) -> Any:
+def canonical(value: Any) -> Any:
     """Return a value in which numbers equal their texts, and PHP's empty array the empty object."""
     if isinstance(value, Mapping):
-        return {str(key): _canonical(item) for key, item in value.items()} or []
+        return {str(key): canonical(item) for key, item in value.items()} or []
     if isinstance(value, list):
-        return [_canonical(item) for item in value]
+        return [canonical(item) for item in value]
     if value is None:
         return ""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

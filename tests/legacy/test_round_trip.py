@@ -4,6 +4,7 @@ The test iterates over the table of entities, so that new ones are included.
 """
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -107,6 +108,35 @@ async def test_an_order_in_any_state_may_be_sent_back(store: SampleStore, name: 
         line["amount"] = int(line["amount"])
     assert (await store.put(path, before)).status == 200
     assert (await store.get(path)).body["notes"] == before["notes"]
+
+
+@pytest.mark.parametrize(
+    "members", [("item_id", "product_id", "amount", "price"), ("product_id", "amount"), ("item_id",)]
+)
+async def test_lines_that_say_no_more_than_the_record_may_be_sent_in_any_state(
+    store: SampleStore, members: tuple[str, ...]
+) -> None:
+    path = f"/api/orders/{store.order}"
+    assert (await store.put(path, {"status": "C"})).status == 200
+    before = (await store.get(path)).body
+    lines = {key: {name: line[name] for name in members} for key, line in before["products"].items()}
+    assert (await store.put(path, {"notes": "recado", "products": lines})).status == 200
+    after = (await store.get(path)).body
+    assert (after["notes"], after["products"]) == ("recado", before["products"])
+    changed = [lines | {"x": {"product_id": store.ebook.number, "amount": 1}}]
+    changed += [{key: line | {name: "9"} for key, line in lines.items()} for name in ("amount", "price")]
+    for other in changed:
+        assert (await store.put(path, {"products": other})).status == 422, other
+
+
+async def test_a_closed_order_may_be_sent_back_as_a_form(store: SampleStore) -> None:
+    path = f"/api/orders/{store.order}"
+    assert (await store.put(path, {"status": "C"})).status == 200
+    before = (await store.get(path)).body
+    answer = await store.put(path, data=urlencode(form(before | {"notes": "recado"})))
+    assert (answer.status, answer.body) == (200, (await store.put(path, {})).body)
+    after = (await store.get(path)).body
+    assert (after["notes"], after["products"]) == ("recado", before["products"])
 
 
 async def test_what_is_not_said_about_a_line_does_not_change(store: SampleStore) -> None:

@@ -34,6 +34,7 @@ from rest_facade.legacy.reshape import is_cscart, record_renderer
 from rest_facade.legacy.resource import IN_CSCART, Record, RecordField, selection_of
 from rest_facade.legacy.resources.images import PAIR, render_pair
 from rest_facade.legacy.resources.taxes import TAX_RATE
+from rest_facade.legacy.round_trip import canonical
 from rest_facade.legacy.value_schemas import EMPTY_OR_NUMBER, rows_of
 from rest_facade.openapi import SelectedRecord
 
@@ -108,6 +109,26 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
     if options:
         line["options"] = types.parse_object(options, f"{label}: product_options")
     return line
+
+
+def are_current_lines(lines: Any, current: Mapping[str, Record]) -> bool:
+    """Return whether the lines of a body are those of the order, where they say no more than product, amount, price and options."""
+    try:
+        wanted = _parse_lines(lines, "products")
+    except InvalidValue:  # raised again where the body is parsed
+        return False
+    unnamed = _parse_lines(current, "products")
+    for line in wanted:
+        existing = next((each for each in unnamed if _says_the_same(line, each)), None)
+        if existing is None:
+            return False
+        unnamed.remove(existing)
+    return not unnamed
+
+
+def _says_the_same(line: Record, existing: Record) -> bool:
+    said = ("product_id", "quantity", *(name for name in ("price_cents", "extra") if name in line))
+    return all(canonical(line.get(name)) == canonical(existing.get(name)) for name in (*said, "options"))
 
 
 _LINE_RECORD = selected_record("OrderLine", _LINE)

@@ -22,10 +22,13 @@ _USER_DATA = "user_data"
 
 
 def _complete_update(changes: Record, record: Record) -> Record:
-    """Keep what a body doesn't say about the lines of the order."""
+    """Keep what a body doesn't say about the lines of the order, and all of them if it says nothing else than the record."""
     if "products" not in changes:
         return changes
-    return {**changes, "products": complete_lines(changes["products"], record)}
+    lines = complete_lines(changes["products"], record)
+    if parts.are_current_lines(lines, record["products"]):
+        return {name: value for name, value in changes.items() if name != "products"}
+    return {**changes, "products": lines}
 
 
 ORDERS = Resource(
