@@ -63,7 +63,7 @@ def _of_groups(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     product = operations["ProductUpdate"]
     find = reference_finder(operations, VARIATION_GROUPS, _MEMBERS, PRODUCTS, _FILTER)
     change, delete = (
-        engine.update_handler(PRODUCTS, product),
+        engine.update_handler(PRODUCTS, product, operations["ProductShow"], operations["DefaultLanguage"]),
         engine.delete_handler(PRODUCTS, operations["ProductDelete"]),
     )
     for method, path, handler in (
@@ -77,12 +77,12 @@ def _of_groups(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
 
 
 def _of_variations(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
-    show, update = operations["ProductShow"], operations["ProductUpdate"]
+    show, update, language = (operations[name] for name in ("ProductShow", "ProductUpdate", "DefaultLanguage"))
     single = f"{_VARIATIONS}/{{id}}"
     yield "GET", _VARIATIONS, engine.list_handler(PRODUCTS, operations, narrowed={"has_variation_group": True})
     yield "POST", _VARIATIONS, engine.create_handler(PRODUCTS, operations["ProductCreate"])
     yield "GET", single, engine.show_handler(PRODUCTS, show)
-    yield "PUT", single, engine.update_handler(PRODUCTS, update, show)
+    yield "PUT", single, engine.update_handler(PRODUCTS, update, show, language)
     yield "DELETE", single, engine.delete_handler(PRODUCTS, operations["ProductDelete"])
     yield "POST", f"{single}/detach_product_variation", _act(operations["VariationDetach"])
     yield "POST", f"{single}/set_default_product_variation", _act(operations["VariationSetDefault"])

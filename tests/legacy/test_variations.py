@@ -195,6 +195,20 @@ async def test_a_default_is_set_and_shares_the_common_fields(shirts: Shirts) -> 
     assert other["full_description"] == ""
 
 
+async def test_an_update_in_another_language_leaves_the_texts(shirts: Shirts) -> None:
+    group = (await grouped(shirts))["group"]["id"]
+    product = shirts.products[0]
+    for path in (f"{VARIATIONS}/{product}", f"{GROUPS}/{group}/{VARIATIONS}/{product}"):
+        before = await shirts.call("GET", path)
+        answer = await shirts.sample.put(f"/api/{path}?sl=en", {"product": "Shirt in English", "weight": "0.200"})
+        assert (answer.status, answer.headers["X-Ignored-Fields"]) == (200, "product"), path
+        after = await shirts.call("GET", path)
+        assert (after["product"], after["weight"]) == (before["product"], "0.200"), path
+        answer = await shirts.sample.put(f"/api/{path}", before)
+        assert (answer.status, "X-Ignored-Fields" in answer.headers) == (200, False), path
+        assert (await shirts.call("GET", path))["weight"] == before["weight"]
+
+
 async def test_variations_are_generated(shirts: Shirts) -> None:
     source = shirts.products[0]
     for product in shirts.products[1:]:
