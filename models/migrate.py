@@ -22,7 +22,7 @@ import asyncpg
 
 from kernel.errors import OperatorError
 from models.connection.database_errors import translate_errors
-from models.connection.roles import BACKUP_ROLE, MIN_POSTGRESQL_VERSION, RoleSet, ensure_roles, find_roles
+from models.connection.roles import BACKUP_ROLE, MIN_POSTGRESQL_VERSION, RoleSet, act_as_app, ensure_roles, find_roles
 from models.granting import create_search_functions, grant_privileges, policy_changes
 
 FOLDER = Path(__file__).parent / "migrations" / "sql"
@@ -116,6 +116,7 @@ async def pending_migrations(url: str) -> list[str]:
     with translate_errors():
         connection = await _connect(url)
         try:
+            await act_as_app(connection)
             applied = await _applied(connection)
             await _reject_newer(connection, applied)
         finally:

@@ -11,7 +11,7 @@ from domain.stores import GATEWAY_PURPOSE
 from kernel.settings import SettingError, Settings
 from models import migrate
 from models.connection import database
-from models.connection.roles import APP_ROLE, SET_ROLE_PRIVILEGE, WORKER_ROLE
+from models.connection.roles import APP_ROLE, SET_ROLE_PRIVILEGE, WORKER_ROLE, act_as_app
 from server.database import DatabaseLocation
 
 # Where the owner may not create the roles it acts in their place (docs/deploy.md#postgresql); any other log-in role needs both.
@@ -78,10 +78,7 @@ async def check_secret_key(settings: Settings, location: DatabaseLocation) -> No
     with database.translate_errors():
         connection = await asyncpg.connect(location.serving_url, timeout=settings.request_timeout)
         try:
-            if await connection.fetchval(
-                f"select pg_has_role(oid, {SET_ROLE_PRIVILEGE}) from pg_roles where rolname = $1", APP_ROLE
-            ):
-                await connection.execute(f"set role {APP_ROLE}")
+            await act_as_app(connection)
             values = [
                 (purpose, await connection.fetchval(f"select {query} limit 1"))
                 for purpose, table, query in _ENCRYPTED

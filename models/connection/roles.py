@@ -108,6 +108,14 @@ _FIND_ROLES = f"""
 """
 
 
+async def act_as_app(connection: asyncpg.Connection) -> None:
+    """Take on the role that serves, where the log-in role may: one with NOINHERIT has none of its privileges before."""
+    if await connection.fetchval(
+        f"select pg_has_role(oid, {SET_ROLE_PRIVILEGE}) from pg_catalog.pg_roles where rolname = $1", APP_ROLE
+    ):
+        await connection.execute(f"set role {APP_ROLE}")
+
+
 async def usable_roles(settings: DatabaseSettings) -> set[str]:
     """Return which of the roles of the settings exist and may be taken by the login role."""
     wanted = [role for role in (settings.role, settings.worker_role) if role is not None]

@@ -95,6 +95,12 @@ async def test_a_login_without_its_roles_stops_the_start(
     assert f"may not act as {missing}: GRANT {missing} TO {login}" in refused.error_line
 
 
+async def test_a_login_that_inherits_nothing_serves(vitrine: Vitrine, superuser: asyncpg.Connection, login: str):
+    await superuser.execute(f"alter role {login} noinherit; grant vitrine_app, vitrine_worker to {login}")
+    listed = vitrine("tenant", "list", VITRINE_APP_DATABASE_URL=as_login(vitrine, login))
+    assert listed.code == 0, listed.err
+
+
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 async def test_a_schema_of_a_newer_version_stops_the_start(
     vitrine: Vitrine, superuser: asyncpg.Connection, command: str
