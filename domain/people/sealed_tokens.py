@@ -25,14 +25,14 @@ def write(scope: Scope, purpose: str, data: Mapping[str, Any], lifetime: timedel
 
 
 def read(scope: Scope, purpose: str, token: str) -> dict[str, Any]:
-    """Return the data of a token, and `expires`; raises ValidationFailed (`token_invalid`)."""
+    """Return the data of a token of the store, here or where it came from, and `expires`; raises ValidationFailed (`token_invalid`)."""
     if len(token) > _MAX_LENGTH or not token.isascii():
         raise _invalid()
     try:
         data: dict[str, Any] = json.loads(decrypt(purpose, urlsafe_b64decode(token)))
     except (DecryptionError, binascii.Error) as error:
         raise _invalid() from error
-    if data.pop("store") != scope.store.id:
+    if data.pop("store") not in (scope.store.id, *scope.store.former_ids):
         raise _invalid()
     return data
 

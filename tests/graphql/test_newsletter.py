@@ -11,7 +11,7 @@ import pytest
 
 from auth.storefront_keys import create_storefront_key
 from domain.mails.outbox import list_latest
-from domain.people import newsletter
+from domain.people import newsletter, sealed_tokens
 from kernel.errors import ValidationFailed
 from kernel.scope import Store, active_scope
 from tests.harness.sample_store import SampleStore
@@ -108,6 +108,16 @@ async def test_other_tokens_are_refused(sample: SampleStore, other_store: Store)
         with active_scope(scope), pytest.raises(ValidationFailed):
             await newsletter.confirm_subscription(scope, token)
     assert await status(sample) is None
+
+
+async def test_a_token_of_the_database_that_the_store_came_from_is_valid(sample: SampleStore) -> None:
+    await run(sample, SUBSCRIBE, email=EMAIL)
+    [(_, token)] = await mailed(sample)
+    moved = replace(sample.store, id=10**12)
+    with pytest.raises(ValidationFailed):
+        sealed_tokens.read(system_scope(moved), "newsletter_confirm", token)
+    moved = replace(moved, former_ids=(7, sample.store.id))
+    assert sealed_tokens.read(system_scope(moved), "newsletter_confirm", token)["email"] == EMAIL
 
 
 async def test_an_erasure_of_the_guest_forgets_the_subscription(sample: SampleStore) -> None:
