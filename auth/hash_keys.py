@@ -1,7 +1,7 @@
-"""Keep the keys of keyed hashes when their secret key is removed (docs/deploy.md#rotate-the-secret-key).
+"""Keep keys derived from a secret key when that is removed (docs/deploy.md#rotate-the-secret-key).
 
-A hash can't be made again under another key. So that what is found by it (recovery codes, order tokens, repeated requests) outlives the
-secret key, the keys derived for those purposes are stored, encrypted.
+A hash can't be made again under another key, nor can what others hold. So that recovery codes, order tokens, repeated requests, cursors of
+the event feed and tokens in mails outlive the secret key, the keys derived for their purposes are stored, encrypted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from auth.secrets import DecryptionError, decrypt, encrypt, hash_key, key_id, secret_keys, use_secret_keys
+from auth.secrets import DecryptionError, decrypt, derived_key, encrypt, key_id, secret_keys, use_secret_keys
 from kernel import logging
 from models.connection import database
 
@@ -30,25 +30,25 @@ async def load() -> None:
         try:
             retained.append((row["purpose"], decrypt(PURPOSE, row["sealed_key"])))
         except DecryptionError as error:
-            logging.failure("a retained hash key can't be decrypted", error, key_id=row["key_id"].hex())
-    use_secret_keys(replace(secret_keys(), retained_hash_keys=tuple(retained)))
+            logging.failure("a retained key can't be decrypted", error, key_id=row["key_id"].hex())
+    use_secret_keys(replace(secret_keys(), retained_keys=tuple(retained)))
 
 
 async def retain(purposes: Iterable[str]) -> None:
-    """Store the keys that the fallbacks hash with for the purposes, and load them."""
+    """Store the keys of the fallbacks for the purposes, and load them."""
     keys = [(purpose, fallback) for purpose in purposes for fallback in secret_keys().fallbacks]
     async with database.cross_store_connection() as platform:
         await platform.execute(
             _RETAIN,
             [purpose for purpose, _ in keys],
             [key_id(fallback) for _, fallback in keys],
-            [encrypt(PURPOSE, hash_key(purpose, fallback)) for purpose, fallback in keys],
+            [encrypt(PURPOSE, derived_key(fallback, purpose)) for purpose, fallback in keys],
         )
     await load()
 
 
 async def forget() -> None:
-    """Delete the retained keys: what was hashed under an earlier secret key isn't found any more once that isn't configured."""
+    """Delete the retained keys: what was made under an earlier secret key isn't valid any more once that isn't configured."""
     async with database.cross_store_connection() as platform:
         await platform.execute("delete from hash_keys")
     await load()

@@ -1,7 +1,7 @@
 """Encryption and keyed hashing with keys derived from VITRINE_SECRET_KEY (docs/reference/shared.md#secrets).
 
 Each purpose has its own key (HKDF, RFC 5869), so that a value encrypted for one can't be decrypted for another. The secret key and its
-fallbacks (VITRINE_SECRET_KEY_FALLBACKS) form a ring: the secret key writes, each key of the ring reads
+fallbacks (VITRINE_SECRET_KEY_FALLBACKS) form a ring: the secret key writes, each key of the ring reads, as do keys that are retained
 (docs/deploy.md#rotate-the-secret-key).
 
     version 1   01, nonce, ciphertext with tag
@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -47,12 +47,12 @@ class SecretsNotConfigured(RuntimeError):
 class SecretKeys:
     """VITRINE_SECRET_KEY and its `fallbacks`, which only read.
 
-    `retained_hash_keys` are (purpose, key) of secret keys that are no longer configured (`auth/hash_keys.py`).
+    `retained_keys` are (purpose, key) of secret keys that are no longer configured (`auth/hash_keys.py`).
     """
 
     secret_key: bytes
     fallbacks: tuple[bytes, ...] = ()
-    retained_hash_keys: tuple[tuple[str, bytes], ...] = ()
+    retained_keys: tuple[tuple[str, bytes], ...] = ()
 
     @classmethod
     def of(cls, secret_key: bytes, *fallbacks: bytes) -> Self:
@@ -90,7 +90,7 @@ class DecryptionError(Exception):
 
 def key_id(secret_key: bytes) -> bytes:
     """Return the four bytes that name a secret key; they don't reveal it."""
-    return _derived(secret_key, "key id")[:_KEY_ID_BYTES]
+    return derived_key(secret_key, "key id")[:_KEY_ID_BYTES]
 
 
 def is_encrypted(stored: bytes) -> bool:
@@ -103,12 +103,12 @@ def encrypt(purpose: str, plain: bytes) -> bytes:
     keys = secret_keys()
     header = _WITH_KEY_ID + key_id(keys.secret_key) if keys.fallbacks else _WITHOUT_KEY_ID
     nonce = os.urandom(_NONCE_BYTES)
-    cipher = AESGCM(_derived(keys.secret_key, purpose))
+    cipher = AESGCM(derived_key(keys.secret_key, purpose))
     return header + nonce + cipher.encrypt(nonce, plain, _associated_data(header, purpose))
 
 
 def decrypt(purpose: str, encrypted: bytes) -> bytes:
-    """Decrypt what `encrypt` returned for the same purpose, under any key of the ring; raise `DecryptionError` if it can't be."""
+    """Decrypt what `encrypt` returned for the same purpose, under any key that reads; raise `DecryptionError` if it can't be."""
     for _, plain in _readings(purpose, encrypted):
         return plain
     raise _unreadable(purpose, encrypted)
@@ -137,8 +137,8 @@ def valid_app_secrets(
 
 def reencrypt(purpose: str, encrypted: bytes) -> bytes | None:
     """Return the value encrypted under the secret key, None if it is already; raise `DecryptionError` if no key of the ring reads it."""
-    for secret_key, plain in _readings(purpose, encrypted):
-        return None if secret_key == secret_keys().secret_key else encrypt(purpose, plain)
+    for key, plain in _readings(purpose, encrypted):
+        return None if key == derived_key(secret_keys().secret_key, purpose) else encrypt(purpose, plain)
     raise _unreadable(purpose, encrypted)
 
 
@@ -147,14 +147,14 @@ def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
 
     For what is never stored: it carries no key id, and `reencrypt` doesn't know it.
     """
-    return AESSIV(_derived(secret_keys().secret_key, purpose)).encrypt(plain, None)
+    return AESSIV(derived_key(secret_keys().secret_key, purpose)).encrypt(plain, None)
 
 
 def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
-    """Decrypt what `encrypt_deterministic` returned, under any key of the ring; raise `DecryptionError` if it can't be."""
-    for secret_key in secret_keys().ring:
+    """Decrypt what `encrypt_deterministic` returned, under any key that reads; raise `DecryptionError` if it can't be."""
+    for key in _reading_keys(purpose):
         try:
-            return AESSIV(_derived(secret_key, purpose)).decrypt(encrypted, None)
+            return AESSIV(key).decrypt(encrypted, None)
         except (InvalidTag, ValueError):
             continue
     raise DecryptionError(f"a value for {purpose} can't be read")
@@ -162,15 +162,12 @@ def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
 
 def keyed_hash(purpose: str, text: str) -> str:
     """Return the HMAC-SHA-256 of a guessable text in hexadecimal, so that only the secret's owner can look it up."""
-    return _hash(hash_key(purpose, secret_keys().secret_key), text)
+    return _hash(derived_key(secret_keys().secret_key, purpose), text)
 
 
 def keyed_hashes(purpose: str, text: str) -> tuple[str, ...]:
     """Return the hash under every key that may have written a stored one: the secret key first, its fallbacks, retained hash keys."""
-    configured = secret_keys()
-    keys = [hash_key(purpose, secret_key) for secret_key in configured.ring]
-    keys += [key for retained_purpose, key in configured.retained_hash_keys if retained_purpose == purpose]
-    return tuple(_hash(key, text) for key in dict.fromkeys(keys))
+    return tuple(_hash(key, text) for key in _reading_keys(purpose))
 
 
 def order_token(scope: Scope, order: object) -> str:
@@ -187,24 +184,24 @@ def is_order_token(scope: Scope, order: object, token: str) -> bool:
     return any(constant_time_equal(token, valid) for valid in tokens)
 
 
-def hash_key(purpose: str, secret_key: bytes) -> bytes:
-    """Return the key with which `keyed_hash` hashes under a secret key."""
-    return _derived(secret_key, purpose)
+def _reading_keys(purpose: str) -> Iterable[bytes]:
+    """Return the purpose's key of the secret key, of its fallbacks, and retained ones."""
+    configured = secret_keys()
+    keys = [derived_key(secret_key, purpose) for secret_key in configured.ring]
+    keys += [key for retained_purpose, key in configured.retained_keys if retained_purpose == purpose]
+    return dict.fromkeys(keys)
 
 
 def _readings(purpose: str, encrypted: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the key of the ring that reads the value, and the plain text."""
+    """Yield the key for the purpose that reads the value, and the plain text."""
     version = encrypted[:1]
     header = encrypted[: _HEADER_BYTES if version == _WITH_KEY_ID else 1]
     nonce, body = encrypted[len(header) :][:_NONCE_BYTES], encrypted[len(header) + _NONCE_BYTES :]
     if version not in (_WITHOUT_KEY_ID, _WITH_KEY_ID):
         return
-    for secret_key in secret_keys().ring:
-        if version == _WITH_KEY_ID and header[1:] != key_id(secret_key):
-            continue
+    for key in _reading_keys(purpose):
         try:
-            cipher = AESGCM(_derived(secret_key, purpose))
-            yield secret_key, cipher.decrypt(nonce, body, _associated_data(header, purpose))
+            yield key, AESGCM(key).decrypt(nonce, body, _associated_data(header, purpose))
         except (InvalidTag, ValueError):
             continue
 
@@ -225,5 +222,6 @@ def _hash(key: bytes, text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _derived(secret_key: bytes, purpose: str) -> bytes:
+def derived_key(secret_key: bytes, purpose: str) -> bytes:
+    """Return the key with which values for the purpose are hashed or encrypted under a secret key."""
     return HKDF(hashes.SHA256(), length=32, salt=None, info=b"vitrine/1/" + purpose.encode()).derive(secret_key)

@@ -43,7 +43,7 @@ ACCESS = Access(
     note="Each event needs the scope that reads its subject, or the privilege that covers this scope.",
 )
 
-_PURPOSE = "event cursor"
+CURSOR_PURPOSE = "event cursor"
 _CURSOR = struct.Struct(">QQ")
 # Events numbered by one statement, and statements of one read: what is left has positions by the next read.
 _NUMBERED_AT_ONCE = 2_000
@@ -152,7 +152,7 @@ def _may_read(scope: Scope, app_scope: str) -> bool:
 
 def encode_cursor(store: Store, position: int) -> str:
     """Return the cursor of a position in the store's feed."""
-    encrypted = encrypt_deterministic(_PURPOSE, _CURSOR.pack(store.id, position))
+    encrypted = encrypt_deterministic(CURSOR_PURPOSE, _CURSOR.pack(store.id, position))
     return base64.urlsafe_b64encode(encrypted).rstrip(b"=").decode()
 
 
@@ -161,7 +161,7 @@ def _decode_cursor(store: Store, cursor: str) -> int:
     try:
         text = cursor.encode("ascii")
         encrypted = base64.b64decode(text + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        store_id, position = _CURSOR.unpack(decrypt_deterministic(_PURPOSE, encrypted))
+        store_id, position = _CURSOR.unpack(decrypt_deterministic(CURSOR_PURPOSE, encrypted))
     except (DecryptionError, ValueError, struct.error) as error:
         raise _unknown_cursor() from error
     if store_id not in (store.id, *store.former_ids):

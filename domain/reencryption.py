@@ -25,10 +25,11 @@ from auth.secrets import (
     secret_keys,
 )
 from auth.store_resolution import build_store
-from domain import idempotency, store_settings
+from domain import event_feed, idempotency, store_settings
 from domain.carriers import params as rate_params
 from domain.mails import outbox
 from domain.payments import methods
+from domain.people import newsletter, stock_notices
 from domain.store_settings import STORE_SETTINGS
 from domain.stores import GATEWAY_PURPOSE
 from kernel.clock import now
@@ -134,8 +135,15 @@ ENCRYPTED_COLUMNS = (
 )
 """Every encrypted column; tests/domain/test_reencryption.py finds those that are missing."""
 
-LASTING_HASHES = (two_factor_codes.RECOVERY_PURPOSE, ORDER_TOKEN_PURPOSE, idempotency.PURPOSE)
-"""The purposes of keyed hashes whose keys are retained; those of lockouts expire within 15 minutes."""
+LASTING_PURPOSES = (
+    two_factor_codes.RECOVERY_PURPOSE,
+    ORDER_TOKEN_PURPOSE,
+    idempotency.PURPOSE,
+    event_feed.CURSOR_PURPOSE,
+    *newsletter.TOKEN_PURPOSES,
+    stock_notices.TOKEN_PURPOSE,
+)
+"""The purposes whose keys are retained; lockouts, signed links and cursors of pages don't last longer than an hour."""
 
 
 @dataclass(slots=True)
@@ -174,12 +182,12 @@ def current_key_id() -> str:
 async def reencrypt_values(*, forget_hash_keys: bool = False) -> Reencryption:
     """Encrypt every value under the secret key, then read all again: other processes may have written meanwhile.
 
-    The fallbacks' keys of lasting hashes are retained, or with `forget_hash_keys` all retained ones deleted.
+    The fallbacks' keys for lasting purposes are retained, or with `forget_hash_keys` all retained ones deleted.
     """
     if forget_hash_keys:
         await hash_keys.forget()
     else:
-        await hash_keys.retain(LASTING_HASHES)
+        await hash_keys.retain(LASTING_PURPOSES)
     before = await _scan(ENCRYPTED_COLUMNS, writes=True)
     return Reencryption(before, await _scan(ENCRYPTED_COLUMNS, writes=False))
 

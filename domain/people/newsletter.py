@@ -21,7 +21,7 @@ REQUESTED = "a mail says how to confirm the subscription"
 CONFIRMED = "subscribed"
 CANCELLED = "unsubscribed"
 
-_CONFIRM, _CANCEL = "newsletter_confirm", "newsletter_cancel"
+TOKEN_PURPOSES = _CONFIRM, _CANCEL = "newsletter_confirm", "newsletter_cancel"
 
 _IS_SUBSCRIBED = """
 SELECT EXISTS (SELECT FROM subscribers WHERE tenant_id = $1 AND email = $2 AND status = 'A' AND deleted_at IS NULL)

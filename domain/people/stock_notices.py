@@ -27,7 +27,7 @@ REQUESTED = "a mail says how to confirm the notice"
 CONFIRMED = "a mail will say when the product can be bought again"
 CANCELLED = "the notice is cancelled"
 MAX_OF_ADDRESS = 100
-_TOKEN = "stock_notice"
+TOKEN_PURPOSE = "stock_notice"
 
 _PRODUCT = f"""
 SELECT t.id, t.name, {IS_AVAILABLE} AS is_available FROM products t
@@ -94,14 +94,14 @@ async def request_notice(scope: Scope, values: InputValues) -> None:
         is_over = await outbox.is_over_hourly_limit_of_address(scope, MailType.STOCK_NOTICE_CONFIRM, email)
         to = None if waits or is_over else Recipient(None, email, email)
         data = {"email": email, "product": subject.product_id, "combination": subject.combination_id}
-        token = sealed_tokens.write(scope, _TOKEN, data, sealed_tokens.LIFETIME)
+        token = sealed_tokens.write(scope, TOKEN_PURPOSE, data, sealed_tokens.LIFETIME)
         details = {"product": one_line(subject.name)}
         await outbox.queue_mail(scope, MailType.STOCK_NOTICE_CONFIRM, to, token, details)
 
 
 async def confirm_notice(scope: Scope, token: str) -> None:
     """Store the notice of a mailed token; raises ValidationFailed (`token_invalid`) and RuleViolation `too_many_notices`."""
-    data = sealed_tokens.read(scope, _TOKEN, token)
+    data = sealed_tokens.read(scope, TOKEN_PURPOSE, token)
     sealed_tokens.check_time(scope, data)
     email = data["email"]
     async with transaction(scope):
@@ -113,7 +113,7 @@ async def confirm_notice(scope: Scope, token: str) -> None:
 
 async def cancel_notice(scope: Scope, token: str) -> None:
     """Delete the notice of a mailed token, whatever its age; raises ValidationFailed (`token_invalid`)."""
-    data = sealed_tokens.read(scope, _TOKEN, token)
+    data = sealed_tokens.read(scope, TOKEN_PURPOSE, token)
     await execute(_DELETE, scope.store.id, data["email"], data["product"], data["combination"])
 
 

@@ -34,7 +34,8 @@ def add(commands: Any) -> None:
     reencrypt.add_argument(
         "--forget-hash-keys",
         action="store_true",
-        help="after a disclosure: don't retain what verifies order tokens and recovery codes of earlier keys, and delete what was",
+        help="after a disclosure: don't retain what verifies order tokens, recovery codes and other things that earlier keys made, and"
+        " delete what was",
     )
     add_json_option(reencrypt, _reencrypt)
 

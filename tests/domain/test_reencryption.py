@@ -14,7 +14,7 @@ import pytest
 from tortoise import fields
 from tortoise.models import Model
 
-from domain.reencryption import ENCRYPTED_COLUMNS, LASTING_HASHES
+from domain.reencryption import ENCRYPTED_COLUMNS, LASTING_PURPOSES
 from domain.store_settings import STORE_SETTINGS
 from models import MODEL_MODULES
 
@@ -27,6 +27,8 @@ PLAIN = {("gateway_notifications", "body"), ("external_references", "digest"), (
 EXPIRING_HASHES = {"lockout", "storefront-key", "bulk uploads", "persisted document"}
 # Signed links, which are valid for some minutes under the previous key as well.
 LINK_HASHES = {"bulk files", "media uploads", "option files", "option file uploads"}
+# What the event feed and domain.people.sealed_tokens made, and clients and mails hold; cursors of pages don't last.
+LASTING_TOKENS = {"event cursor", "newsletter_confirm", "newsletter_cancel", "stock_notice"}
 SIGNED_LINKS = {"keyed_hash": "sign", "keyed_hashes": "verify"}
 
 
@@ -108,8 +110,14 @@ def test_every_secret_setting_is_covered():
 
 
 def test_every_purpose_of_a_keyed_hash_is_retained_or_expires():
-    assert {*purposes("keyed_hash", "keyed_hashes")} == {*LASTING_HASHES, *EXPIRING_HASHES, *LINK_HASHES}
-    assert {*purposes("keyed_hashes")} == {*LASTING_HASHES, *LINK_HASHES}
+    lasting = {*LASTING_PURPOSES} - LASTING_TOKENS
+    assert {*purposes("keyed_hash", "keyed_hashes")} == {*lasting, *EXPIRING_HASHES, *LINK_HASHES}
+    assert {*purposes("keyed_hashes")} == {*lasting, *LINK_HASHES}
+
+
+def test_the_purposes_of_tokens_that_others_hold_are_retained():
+    assert {*purposes("encrypt_deterministic")} == {"event cursor", "cursors"}
+    assert LASTING_TOKENS.issubset(LASTING_PURPOSES)
 
 
 @pytest.mark.parametrize("column", ENCRYPTED_COLUMNS, ids=lambda column: column.name)

@@ -292,7 +292,7 @@ def test_the_secret_key_is_replaced(vitrine, migrated_database_url):
     )
     first = vitrine("keys", "reencrypt", **rotating)
     key = first.out.splitlines()[-1].split()[8].rstrip(":")
-    hashes = 3
+    hashes = 7
     assert first.out == (
         "column                    values  re-encrypted  unreadable\n"
         "signing_keys.private_key  1       1             0\n"

@@ -16,9 +16,10 @@ from auth import hash_keys, two_factor_codes
 from auth.configuration import configure
 from auth.secrets import secret_keys, use_secret_keys
 from auth.signing_keys import process_key_ring
-from domain import reencryption, stores
+from domain import event_feed, reencryption, stores
 from domain.mails import outbox
 from domain.payments.methods import decrypt_params
+from domain.people import newsletter, sealed_tokens
 from domain.store_settings import secret_setting
 from kernel.scope import Store, active_scope
 from server.embedded_postgres import EmbeddedServer
@@ -86,6 +87,8 @@ class Deployment:
     person: AuthenticatorApp
     order: dict[str, Any]
     method: str
+    cursor: str
+    mailed_token: str
     first_response: bytes = b""
 
     async def check(self) -> None:
@@ -96,6 +99,11 @@ class Deployment:
         order = await self.storefront.get(f"orders/{self.order['id']}?token={self.order['token']}")
         assert order.status == 200, order
         assert (await self.create_product()) == self.first_response
+        feed = await self.owner.post(
+            "/graphql", {"query": f'{{ events(after: "{self.cursor}") {{ page_info {{ has_next_page }} }} }}'}
+        )
+        assert "errors" not in feed.body, feed
+        await newsletter.cancel_subscription(self.sample.scope, self.mailed_token)
         await self.change_payment_method()
         store = self.sample.store
         row = await self.sample.value("select settings::text from tenants where id = $1", store.id)
@@ -180,7 +188,9 @@ async def deployment(
     person = await add_two_factor_user(sample.anonymous)
     await sample.anonymous.post("/api/v1/auth/password/forgot", {"email": person.user.email})
     order = (await storefront.order((sample.mug, 1))).body
-    made = Deployment(sample, owner, storefront, app, receiver, run_worker, person, order, method)
+    cursor = event_feed.encode_cursor(sample.store, 0)
+    mailed_token = sealed_tokens.write(sample.scope, "newsletter_cancel", {"email": "bia@mail.example"})
+    made = Deployment(sample, owner, storefront, app, receiver, run_worker, person, order, method, cursor, mailed_token)
     made.first_response = await made.create_product()
     return made
 
