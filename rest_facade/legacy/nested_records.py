@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 
 from kernel.errors import NotFound
 from kernel.ids import parse_reference
-from kernel.scope import Scope
+from kernel.scope import ActorKind, Scope
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy import engine
@@ -43,7 +43,7 @@ from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import MEMBERSHIPS, USERS
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 
 RowFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[Record]]
 ReferenceFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[str]]
@@ -94,7 +94,7 @@ def _cscart_routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]
     """Yield the methods that these addresses have in CS-Cart's dialect only."""
     for path in (STORES.path, *STORES.aliases):
         create = engine.create_handler(PRODUCTS, operations["ProductCreate"], Owner(STORES, "vendor_id", "id"))
-        yield "POST", f"{path}/{{id}}/products", create
+        yield "POST", f"{path}/{{id}}/products", _below_own_vendor(operations["StoreShow"], create)
     posts = "products/{id}/discussions"
     create = engine.create_handler(DISCUSSIONS, operations["DiscussionCreate"], Owner(PRODUCTS, "product_id", "id"))
     yield "POST", posts, create
@@ -171,6 +171,20 @@ def show_below(
         return json_response(renderer(scope)(record))
 
     return handler
+
+
+def _below_own_vendor(show: FacadeOperation, handler: Handler) -> Handler:
+    """Build the handler of a new product below a vendor: for a vendor, whose products are its own, there is no other one."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        scope = request[SCOPE]
+        if scope.actor.kind is ActorKind.VENDOR:
+            vendor = (await execute(scope, show, {"id": request.match_info["id"]}))["record"]
+            if vendor is None:
+                raise NotFound(STORES.display_name)
+        return await handler(request)
+
+    return handle
 
 
 def _in_language(show: FacadeOperation, handler: Handler) -> Handler:

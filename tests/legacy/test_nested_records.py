@@ -227,6 +227,19 @@ async def test_a_vendor_with_a_key_deletes_its_own_orders(new_sample: NewSampleS
     assert (await sample.get(own, by=sample.vendor_user)).status == 404
 
 
+@pytest.mark.parametrize("path", ["stores", "vendors"])
+async def test_a_vendor_creates_products_below_itself_only(path: str, new_sample: NewSampleStore) -> None:
+    sample = await new_sample(legacy_vendor_keys="Y", legacy_lists="cscart")
+    body = {"product": "Caneca", "price": "5"}
+    for other in (sample.rival, "999999999", "x"):
+        refused = await sample.post(f"/api/{path}/{other}/products", body, by=sample.vendor_user)
+        assert (refused.status, refused.body["message"]) == (404, "Vendor not found"), other
+    created = await sample.post(f"/api/{path}/{sample.vendor}/products", body, by=sample.vendor_user)
+    assert created.status == 201, created.raw
+    record = (await sample.get(f"/api/products/{created.body['product_id']}")).body
+    assert record["company_id"] == str(sample.vendor)
+
+
 NESTED = [
     (method, path)
     for path, methods in {
