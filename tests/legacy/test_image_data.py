@@ -150,6 +150,11 @@ HUGE = png_header(20_000, 20_000)
         ({"image_data": "ação"}, "main_pair.detailed.image_data is not base64"),
         ({"image_data": "=="}, "main_pair.detailed.image_data is not base64"),
         ({"image_data": "\r\n"}, "image_data is empty"),
+        ({"image_data": ""}, "image_data is empty"),
+        (
+            {"image_path": "C:\\mug.png"},
+            "image_path is 'C:\\\\mug.png'; expected an http or https address, or the file as image_data",
+        ),
         ({"image_data": 7}, "main_pair.detailed.image_data is 7; expected the file in base64"),
         ({"image_data": {"a": 1}}, "main_pair.detailed.image_data is"),
         ({"image_data": base64_of(b"no image")}, "image_data is refused: "),

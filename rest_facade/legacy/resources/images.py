@@ -19,7 +19,8 @@ from rest_facade.legacy.resource import Record
 from rest_facade.legacy.value_schemas import rows_of
 
 PATHS = ("image_path", "http_image_path", "https_image_path")
-_SCHEME_OR_ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
+# A scheme of one letter would be a drive of Windows.
+_SCHEME_OR_ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|/")
 # Encoders break lines after 76 characters (RFC 2045).
 _LINE_BREAKS = {ord("\r"): None, ord("\n"): None}
 _MAX_BASE64 = MAX_BYTES * 3 // 2
@@ -109,6 +110,8 @@ def parse_source(source: Mapping[str, Any], label: str) -> dict[str, Any] | None
     if source.get("image_data") not in (None, ""):
         return {"upload": parse_image_data(source["image_data"], source.get("file_name"), label)}
     url = image_path(source)
+    if url is None and source.get("image_data") == "":
+        raise InvalidValue("image_data is empty")
     return {"url": parse_url(url)} if isinstance(url, str) else None
 
 
