@@ -8,7 +8,7 @@ from types import MappingProxyType
 from domain.purchase.draft import phone_errors, state_errors
 from kernel.documents import MIN_PHONE_DIGITS, cep_text, normalize_cep
 from kernel.fields import InputField, raise_field_errors, short_text
-from kernel.geography import BRAZIL
+from kernel.geography import BRAZIL, COUNTRIES
 from kernel.text import InvalidValue, repr_value
 
 
@@ -38,14 +38,22 @@ DELIVERED = ("name", "city")
 
 
 def check_address(address: Mapping[str, str], before: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Raise `ValidationFailed` for a blank name or city, a phone that is none, in Brazil a postal code that is no CEP or no known state.
+    """Raise `ValidationFailed` for a blank name or city, no country or phone, in Brazil a postal code that is no CEP or no known state.
 
     Other than the postal code, what an address has from `before` stays until it is changed.
     """
     errors = {name: ("required", f"{name} is required") for name in DELIVERED if not address.get(name, "-").strip()}
-    errors |= state_errors(address) | phone_errors(address, least_digits=MIN_PHONE_DIGITS)
+    errors |= _country_errors(address) | state_errors(address) | phone_errors(address, least_digits=MIN_PHONE_DIGITS)
     errors = {name: error for name, error in errors.items() if address[name] != before.get(name)}
     if address["country"] == BRAZIL and normalize_cep(address["zipcode"]) is None:
         text = f"zipcode is {repr_value(address['zipcode'])}; expected a CEP of eight digits"
         errors["zipcode"] = ("zipcode_invalid", text)
     raise_field_errors(errors)
+
+
+def _country_errors(address: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    country = address["country"]
+    if country in COUNTRIES:
+        return {}
+    text = f"country is {repr_value(country)}; expected the code of a country such as BR"
+    return {"country": ("country_invalid", text)}

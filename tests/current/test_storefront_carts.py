@@ -236,6 +236,7 @@ async def test_the_complete_address_is_stored(storefront: StorefrontClient) -> N
         ({"zipcode": 1001000}, {"zipcode": "zipcode_invalid"}),
         ({"zipcode": "01001000", "country": "Brasil"}, {"country": "country_invalid"}),
         ({"zipcode": "01001000", "country": "B1"}, {"country": "country_invalid"}),
+        ({"zipcode": "01001000", "country": "ZZ"}, {"country": "country_invalid"}),
         ({"zipcode": "01001000", "street": ["x"]}, {"street": "invalid"}),
         ({"zipcode": "01001000", "name": "x" * 256}, {"name": "invalid"}),
     ],

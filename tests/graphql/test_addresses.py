@@ -96,6 +96,7 @@ async def test_an_update_changes_what_is_given_and_checks_the_whole(sample: Samp
         ({"street": "Rua A"}, {"zipcode": "required"}),
         ({"zipcode": "123"}, {"zipcode": "zipcode_invalid"}),
         ({"zipcode": "01001000", "country": "Brasil"}, {"country": "country_invalid"}),
+        ({"zipcode": "01001000", "country": "ZZ"}, {"country": "country_invalid"}),
         ({"zipcode": "01001000", "city": "x" * 256}, {"city": "invalid"}),
         ({"zipcode": "01001000", "name": " ", "city": ""}, {"name": "required", "city": "required"}),
         ({"zipcode": "01001000", "state": "XX"}, {"state": "state_invalid"}),
@@ -136,6 +137,10 @@ async def test_what_an_address_has_from_before_may_be_sent_back(sample: SampleSt
     assert (changed["street"], changed["state"], changed["phone"]) == ("Rua C", "XX", "1")
     refused = await run(client, UPDATE, id=address["id"], input={"state": "YY"})
     assert refused["details"]["fields"] == {"state": "state_invalid"}
+    await sample.execute("UPDATE user_addresses SET country = 'ZZ'")
+    assert (await run(client, UPDATE, id=address["id"], input={"country": "ZZ", "street": "Rua D"}))[
+        "street"
+    ] == "Rua D"
 
 
 async def test_addresses_of_others_are_absent(sample: SampleStore, other_sample: SampleStore) -> None:
