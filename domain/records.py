@@ -17,12 +17,13 @@ from typing import Any
 
 from kernel.errors import NotFound
 from kernel.fields import FieldErrors, InputField, InputValues, raise_field_errors, read_with_errors
+from kernel.ids import uuid7
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
 from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, find_ids, missing_message
-from models.rows import update_row
+from models.rows import insert_row, mark_deleted, update_row
 from models.tables.base import StoreModel, Timestamped
 
 
@@ -120,11 +121,12 @@ class RecordType:
         async with transaction(scope):
             await self._lock(scope)
             await self._prepare(change)
-            row = self.model(**columns, **await self._number(scope), **self._times(scope, "created_at", "updated_at"))
-            await self._write(row.save, change)
-            change.record_id = row.id
+            public_id, number = uuid7(), await self._number(scope)
+            row = self.model.new_row({**columns, **number, **self._times(scope, "created_at", "updated_at")})
+            insert = partial(insert_row, scope, self.table, public_id=public_id, **row)
+            change.record_id = await self._write(insert, change)
             await self.after_save(change)
-            await self._audit(scope, "created", row.public_id)
+            await self._audit(scope, "created", public_id)
             await self.emit(change)
         return change.record_id
 
@@ -160,10 +162,9 @@ class RecordType:
             record_id = await self._lock_and_find(scope, record)
             await self.before_delete(scope, record_id)
             await self._audit(scope, "deleted", str(record_id) if self.audit_deleted_number else record_id)
-            row = self.model.filter(id=record_id)
             if self.hard_delete:
-                await row.delete()
-            elif not await row.filter(deleted_at=None).update(deleted_at=scope.now, updated_at=scope.now):
+                await execute(f"DELETE FROM {self.table} WHERE tenant_id = $1 AND id = $2", scope.store.id, record_id)
+            elif not await mark_deleted(scope, self.table, record_id):
                 raise NotFound(self.reference_type.name)  # deleted concurrently
 
     async def _lock(self, scope: Scope) -> None:

@@ -104,6 +104,14 @@ async def update_row(scope: Scope, table: str, row_id: int, *, touch: bool = Fal
     return bool(is_needed) and await execute(statement, scope.store.id, row_id, *columns.values()) > 0
 
 
+async def mark_deleted(scope: Scope, table: str, row_id: int) -> bool:
+    """Delete the row with the id softly, and return whether it was there."""
+    statement = (
+        f"UPDATE {table} SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL"
+    )
+    return await execute(statement, scope.store.id, row_id, scope.now) > 0
+
+
 async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]], *, touch: bool = False) -> set[int]:
     """Set the columns of rows by their `id` where one differs (with `touch`: all), and return the ids of the changed ones."""
     if not rows:

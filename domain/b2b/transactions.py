@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from kernel.codes import TRANSACTION_TYPES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, integer, read_fields, text
+from kernel.ids import uuid7
 from kernel.money import MAX_CENTS, format_cents
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import fetchval, transaction
 from models.references import MANAGER, ORDER, resolve, resolve_optional
-from models.tables.b2b import ManagerTransaction
+from models.rows import insert_row
 
 CREDIT, DEBIT = "C", "D"
 
@@ -45,10 +46,11 @@ async def record_transaction(scope: Scope, values: InputValues) -> int:
         balance = await fetchval(_ADD_TO_BALANCE, scope.store.id, manager_id, amount, scope.now, MAX_CENTS)
         if balance is None:
             raise RuleViolation(f"the balance would be beyond {format_cents(MAX_CENTS)}", reason="balance_too_large")
-        row = ManagerTransaction(
-            **columns, manager_id=manager_id, order_id=order_id, balance_cents=balance, created_at=scope.now
+        public_id = uuid7()
+        row = {**columns, "manager_id": manager_id, "order_id": order_id, "balance_cents": balance}
+        transaction_id: int = await insert_row(
+            scope, "manager_transactions", public_id=public_id, **row, created_at=scope.now
         )
-        await row.save()
         details = {"manager": manager_id, "type": columns["type"], "amount_cents": columns["amount_cents"]}
-        await audit.record(scope, "manager_transaction.created", "manager_transaction", row.public_id, details)
-    return int(row.id)
+        await audit.record(scope, "manager_transaction.created", "manager_transaction", public_id, details)
+    return transaction_id

@@ -72,6 +72,7 @@ _VARIANTS = (
     "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
 )
 _DELETE_VARIANTS = "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
+_LEAVE_GROUP = "UPDATE features SET parent_id = NULL, updated_at = $3 WHERE tenant_id = $1 AND parent_id = $2"
 _DELETE_VALUES = "DELETE FROM feature_values WHERE tenant_id = $1 AND feature_id = $2"
 _DELETE_EMPTY_VALUES = """
 DELETE FROM feature_values v WHERE v.tenant_id = $1 AND v.feature_id = $2
@@ -100,7 +101,7 @@ async def _detach(scope: Scope, feature_id: int) -> None:
     await fetch(_LOCK, scope.store.id, feature_id)
     if await fetchval(_IS_IN_VARIATIONS, scope.store.id, feature_id):
         raise RuleViolation("variation groups have the feature", reason="feature_in_use")
-    await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
+    await execute(_LEAVE_GROUP, scope.store.id, feature_id, scope.now)
     await execute(_DELETE_VALUES, scope.store.id, feature_id)
 
 

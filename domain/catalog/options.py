@@ -43,8 +43,7 @@ from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
-from models.rows import insert_rows, replace_rows, update_row, update_rows
-from models.tables.options import Option
+from models.rows import insert_row, insert_rows, mark_deleted, replace_rows, update_row, update_rows
 
 _MAX_EXTENSIONS = 255
 
@@ -135,16 +134,14 @@ async def create_option(scope: Scope, values: InputValues) -> int:
     columns.setdefault("inventory", columns.get("type", "S") in TYPES_WITH_VARIANTS)
     async with transaction(scope):
         columns |= await _ownership(scope, values)
-        option = Option(**columns, created_at=scope.now, updated_at=scope.now)
-        await option.save()
-        option_id: int = option.id
+        option_id: int = await insert_row(scope, "options", **columns, created_at=scope.now, updated_at=scope.now)
         await _write_links(scope, option_id, columns["product_id"], columns["vendor_id"], values)
         # No variant exists yet, so ids are ignored.
         new = [{**variant, "id": None} for variant in values.get("variants") or ()]
         if new:
             await _replace_variants(scope, option_id, columns.get("type", "S"), new)
         await _set_images(scope, option_id, values.get("variant_pictures") or (), new)
-        await audit.record(scope, "option.created", "option", option.public_id)
+        await audit.record(scope, "option.created", "option", option_id)
     return option_id
 
 
@@ -200,7 +197,7 @@ async def delete_option(scope: Scope, option: object) -> None:
         await execute(
             "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2", scope.store.id, current["id"]
         )
-        await Option.filter(id=current["id"]).update(deleted_at=scope.now, updated_at=scope.now)
+        await mark_deleted(scope, "options", current["id"])
         await audit.record(scope, "option.deleted", "option", current["public_id"])
 
 

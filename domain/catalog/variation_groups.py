@@ -32,8 +32,7 @@ from models import audit
 from models.connection.database import UniqueViolation, fetch, fetchrow, fetchval, transaction
 from models.reading.queries import Entity
 from models.references import FEATURE, PRODUCT, VARIATION_GROUP, find, resolve_all
-from models.rows import insert_rows, update_row
-from models.tables.catalog import VariationGroup
+from models.rows import insert_row, insert_rows, mark_deleted, update_row
 
 PURPOSES = (CATALOG_ITEM, VARIATION_OF_ITEM)
 MAX_PRODUCTS = 500
@@ -133,7 +132,7 @@ async def delete_group(scope: Scope, group: object) -> None:
         group_id = await find_group(scope, group)
         await fetch(_DELETE_MEMBERS, scope.store.id, group_id)
         await audit.record(scope, "variation_group.deleted", "variation_group", group_id)
-        await VariationGroup.filter(id=group_id, deleted_at=None).update(deleted_at=scope.now, updated_at=scope.now)
+        await mark_deleted(scope, "variation_groups", group_id)
 
 
 async def detach_variation(scope: Scope, product: object) -> int:
@@ -215,17 +214,18 @@ async def _resolve_products(scope: Scope, references: Sequence[object]) -> list[
 
 
 async def _insert(scope: Scope, code: str, features: Mapping[int, str]) -> int:
-    group = VariationGroup(code=code, created_at=scope.now, updated_at=scope.now)
     try:
-        await group.save()
+        group_id: int = await insert_row(
+            scope, "variation_groups", code=code, created_at=scope.now, updated_at=scope.now
+        )
     except UniqueViolation as error:
         raise _taken(code) from error
     rows = [
-        {"group_id": group.id, "feature_id": feature, "purpose": purpose, "position": position}
+        {"group_id": group_id, "feature_id": feature, "purpose": purpose, "position": position}
         for position, (feature, purpose) in enumerate(features.items())
     ]
     await insert_rows(scope, "variation_group_features", rows)
-    return int(group.id)
+    return group_id
 
 
 async def _read_features(scope: Scope, value: Any, products: Sequence[int]) -> dict[int, str]:

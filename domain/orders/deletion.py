@@ -13,6 +13,7 @@ from domain.orders.transitions import CANCELLED
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import execute, fetchval, transaction
+from models.rows import mark_deleted
 
 # A gateway may be taking a payment that waits for it just now; its answer finds the order.
 _STAYS = """
@@ -20,7 +21,6 @@ SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)
     OR EXISTS (SELECT 1 FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED'))
 """
 _RESTORE = "UPDATE orders SET deleted_at = NULL, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
-_SOFT_DELETE = "UPDATE orders SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
             scope, locked, CANCELLED, reason="deleted", restock=not is_kept, notify=is_kept
         )
         if not is_kept:
-            await execute(_SOFT_DELETE, scope.store.id, locked.id, scope.now)
+            await mark_deleted(scope, "orders", locked.id)
             await audit.record(scope, "order.deleted", "order", locked.public_id)
             if locked.paid_cents:  # and refunded: the ledger is queued for what is removed too
                 await write_order_entries(scope, locked.id)

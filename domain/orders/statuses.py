@@ -32,8 +32,7 @@ from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.references import STATUS, find
-from models.rows import update_row
-from models.tables.orders import Status
+from models.rows import insert_row, mark_deleted, update_row
 
 ORDERS, SHIPMENTS = "O", "S"
 
@@ -101,10 +100,8 @@ async def create_status(scope: Scope, values: InputValues) -> int:
         await execute(_LOCK_STORE, scope.store.id)
         used_codes = {status_row["letter"] for status_row in await fetch(_USED_CODES, scope.store.id, columns["type"])}
         columns["letter"] = _free_code(columns.get("letter"), used_codes)
-        status = Status(**columns, created_at=scope.now, updated_at=scope.now)
-        await status.save()
-        status_id: int = status.id
-        await audit.record(scope, "status.created", "status", status.public_id, {"letter": columns["letter"]})
+        status_id: int = await insert_row(scope, "statuses", **columns, created_at=scope.now, updated_at=scope.now)
+        await audit.record(scope, "status.created", "status", status_id, {"letter": columns["letter"]})
         await save_codes(scope)
     return status_id
 
@@ -143,7 +140,7 @@ async def delete_status(scope: Scope, status: object) -> None:
         if current["built_in"]:
             raise RuleViolation("a built-in status can't be deleted", reason="status_built_in")
         await _reject_in_use(scope, current)
-        await Status.filter(id=status_id).update(deleted_at=scope.now, updated_at=scope.now)
+        await mark_deleted(scope, "statuses", status_id)
         await audit.record(scope, "status.deleted", "status", current["public_id"])
         await save_codes(scope)
 

@@ -41,8 +41,7 @@ from kernel.fields import InputValues, read_fields
 from kernel.scope import STAFF, ActorKind, Scope
 from models import audit
 from models.connection.database import execute, fetchval, transaction
-from models.rows import json_text, update_row
-from models.tables.orders import OrderAddress
+from models.rows import insert_row, json_text, update_row
 
 _LEDGER_COLUMNS = frozenset(
     {"total_cents", "discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "shipping_method_id"}
@@ -341,5 +340,5 @@ async def _write_address(scope: Scope, locked: LockedOrder, kind: str, address: 
     address_id = await fetchval(_ADDRESS, scope.store.id, locked.id, kind)
     if address_id is not None:
         return await update_row(scope, "order_addresses", address_id, **address)
-    await OrderAddress(order_id=locked.id, **address_row(kind, address)).save()
+    await insert_row(scope, "order_addresses", order_id=locked.id, **address_row(kind, address))
     return True

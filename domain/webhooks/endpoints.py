@@ -25,8 +25,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models import audit
 from models.connection import database
-from models.rows import update_row
-from models.tables.events import EventEndpoint
+from models.rows import insert_row, mark_deleted, update_row
 
 MAX_ENDPOINTS = 20
 """Maximum number of endpoints of an installed app in a store."""
@@ -112,14 +111,11 @@ async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQ
         if count >= MAX_ENDPOINTS:
             raise RuleViolation(f"the app has {MAX_ENDPOINTS} event endpoints already", reason="too_many_endpoints")
         await check_limit(scope, "webhook_endpoints")
-        endpoint = EventEndpoint(
-            installation_id=installation["id"], **columns, created_at=scope.now, updated_at=scope.now
-        )
-        if endpoint.status == "D":
-            endpoint.disabled_reason = MANUAL
-        await endpoint.save()
-        endpoint_id: int = endpoint.id
-        await _record(scope, "created", endpoint.public_id, columns)
+        row = {"public_id": uuid7(), **columns, "created_at": scope.now, "updated_at": scope.now}
+        if columns.get("status") == "D":
+            row["disabled_reason"] = MANUAL
+        endpoint_id: int = await insert_row(scope, "event_endpoints", installation_id=installation["id"], **row)
+        await _record(scope, "created", row["public_id"], columns)
     return endpoint_id
 
 
@@ -161,7 +157,7 @@ async def delete_endpoint(scope: Scope, endpoint: object) -> None:
     async with database.transaction(scope):
         current = await lock_endpoint(scope, endpoint)
         await cancel_deliveries(scope, current["id"], REMOVED_ENDPOINT)
-        await EventEndpoint.filter(id=current["id"]).update(deleted_at=scope.now, updated_at=scope.now)
+        await mark_deleted(scope, "event_endpoints", current["id"])
         await _record(scope, "deleted", current["public_id"], {})
 
 

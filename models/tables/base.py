@@ -79,6 +79,12 @@ class StoreModel(Model, metaclass=StoreModelMeta):
         }
 
     @classmethod
+    def new_row(cls, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of a new row with their values as parameters of a statement; the table's defaults complete them."""
+        defaults = {name: value for name, value in cls.column_defaults().items() if value is not None}
+        return cls.column_values(defaults | dict(columns))
+
+    @classmethod
     def column_values(cls, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return columns with their values as parameters of a statement (JSON as text)."""
         fields_map = cls._meta.fields_map
