@@ -18,7 +18,7 @@ from kernel.request_bodies import MalformedBody, parse_json_object
 from kernel.settings import Settings
 from kernel.store_usage import COUNTED, STORED
 from rest_facade.responses import json_response
-from server.http.graphql_body import find_body_error, malformed
+from server.http.graphql_view import find_body_error, malformed
 from server.metrics import page_server
 
 if TYPE_CHECKING:

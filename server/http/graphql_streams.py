@@ -28,8 +28,16 @@ from schema.types.events import SUBJECTS
 from server.http import graphql_view
 from server.http.event_streams import RenewScope, open_stream, renewal, start_response
 from server.http.event_tails import TailEvent
-from server.http.graphql_body import find_body_error, malformed
-from server.http.graphql_view import DOCUMENTS, EXECUTOR, LIMITS, USAGE, WITHOUT_CREDENTIAL, formatted
+from server.http.graphql_view import (
+    DOCUMENTS,
+    EXECUTOR,
+    LIMITS,
+    USAGE,
+    WITHOUT_CREDENTIAL,
+    find_body_error,
+    formatted,
+    malformed,
+)
 
 # Every name of a field that reads records as the caller: a text without them gives all callers the same result for an event.
 _READS_RECORDS = re.compile(rf"\b({'|'.join((*SUBJECTS, PAYMENT_CHANGED, ORDER_UPDATED))})\b")

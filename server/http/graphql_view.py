@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
@@ -22,7 +22,6 @@ from kernel.request_bodies import MalformedBody, parse_json
 from kernel.request_parts import record_serialization
 from kernel.scope import Actor, ActorKind, Scope
 from models.reading.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
-from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
 from resolvers.engine.costs import measure_cost
@@ -38,7 +37,6 @@ from rest_facade.bodies import MULTIPART, read_raw, whole_body
 from rest_facade.responses import BytesResponse, retry_after_of
 from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
-from server.http.graphql_body import find_body_error, malformed
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.graphql_forms import NONE, Names, execute_form, misplaced_file
 from server.http.graphql_schema import add_schema_routes
@@ -62,6 +60,16 @@ _RESPONSE_JSON = "application/graphql-response+json"
 _BODY_TYPES = (_JSON, _RESPONSE_JSON, "application/octet-stream", "")
 NEEDS_STREAM = "a subscription needs Accept: text/event-stream, or a WebSocket"
 
+_PERSISTED_QUERY_VERSION = 1
+_SHA256 = re.compile("[0-9a-fA-F]{64}")
+_BODY_FIELDS: Mapping[str, tuple[type, str]] = {
+    "query": (str, "a string"),
+    "documentId": (str, "a string"),
+    "variables": (dict, "an object"),
+    "operationName": (str, "a string"),
+    "extensions": (dict, "an object"),
+}
+
 
 def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspection: bool) -> None:
     """Add `/graphql`, its schema and the playground; documents are prepared against the public schema.
@@ -76,15 +84,14 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
     app[USAGE] = UsageCounter(schema)
-    planned = PlannedQueries(app[DOCUMENTS], app[EXECUTOR], limits, app[USAGE])
-    app.router.add_post("/graphql", partial(post, planned))
+    app.router.add_post("/graphql", post)
     app.router.add_get("/graphql", get)
     add_schema_routes(app)
     app.router.add_get("/graphql/playground", playground)
     add_asset_routes(app)
 
 
-async def post(planned: PlannedQueries, request: web.Request) -> web.StreamResponse:
+async def post(request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
     if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in _BODY_TYPES:
         if request.content_type == MULTIPART:
@@ -95,14 +102,11 @@ async def post(planned: PlannedQueries, request: web.Request) -> web.StreamRespo
             "the content type must be application/json",
         )
     scope: Scope = request[SCOPE]
-    # Their texts are looked up first, so that no cache answers another one.
-    is_restricted = _is_restricted(scope.actor)
-    is_cached = is_cacheable(scope) and not is_restricted
     try:
         content = whole_body(request)
         if content is None:
             content = await read_raw(request)
-        if is_cached and (cached := await _find_cached(request, scope, content)) is not None:
+        if _may_be_cached(scope) and (cached := await _find_cached(request, scope, content)) is not None:
             return cached
         body = parse_json(content)
     except MalformedBody as error:
@@ -111,9 +115,6 @@ async def post(planned: PlannedQueries, request: web.Request) -> web.StreamRespo
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    answer = None if is_restricted else await planned.answer(request, scope, body, is_cached=is_cached)
-    if answer is not None:
-        return answer
     return await _execute(request, content, body, allow_mutations=True)
 
 
@@ -122,8 +123,7 @@ async def get(request: web.Request) -> web.StreamResponse:
     if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
         return await request.app[OPEN_SOCKET](request)
     content, scope = request.rel_url.raw_query_string, request[SCOPE]
-    is_cached = is_cacheable(scope) and not _is_restricted(scope.actor)
-    if is_cached and (cached := await _find_cached(request, scope, content)) is not None:
+    if _may_be_cached(scope) and (cached := await _find_cached(request, scope, content)) is not None:
         return cached
     params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
     for name in ("variables", "extensions"):
@@ -133,6 +133,11 @@ async def get(request: web.Request) -> web.StreamResponse:
             except MalformedBody as error:
                 return _error_response(request, 400, f"{name}: {error}")
     return await _execute(request, content, params, allow_mutations=False)
+
+
+def _may_be_cached(scope: Scope) -> bool:
+    # The texts of a restricted caller are looked up first, so that no cache answers another one.
+    return is_cacheable(scope) and not _is_restricted(scope.actor)
 
 
 def _is_restricted(actor: Actor) -> bool:
@@ -150,68 +155,6 @@ async def _find_cached(request: web.Request, scope: Scope, content: str | bytes)
         text, name, *_ = cast("tuple[str, str | None, bytes, bool]", identity)  # as `_execute` added it
         request.app[USAGE].count(scope, request.app[DOCUMENTS].fields_of(text, name))
     return cached
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedQueries:
-    """Answers queries whose text has a plan: most requests repeat a text with other variables.
-
-    One look-up finds all that is known of it, and small data is serialized without a further coroutine.
-    """
-
-    documents: DocumentCache
-    executor: OperationExecutor
-    limits: AnswerLimits
-    usage: UsageCounter
-
-    async def answer(
-        self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_cached: bool
-    ) -> web.StreamResponse | None:
-        """Return the answer to a request's body; None where `_execute` has more to decide.
-
-        With `is_cached` answers of the catalogue are cached, so that only other queries are answered here.
-        """
-        accept = request.headers.get(hdrs.ACCEPT, "")
-        matched = self._find(scope.actor, accept, body, is_cached=is_cached)
-        if matched is None:
-            return None
-        prepared, name, variables = matched
-        self.usage.count(scope, prepared.fields_of(name))
-        try:
-            answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
-        except NotCompiled:
-            answer = None
-        except DomainError as error:
-            return _refused(request, scope, error)
-        if answer is None:
-            return await _execute_prepared(
-                request, scope, prepared, name, variables, allow_mutations=True, has_plan=False
-            )
-        if type(answer["data"]) is LargeAnswer:
-            return await _respond_with_data(request, answer, 200)
-        content = _serialize_at_once(self.limits, answer)
-        if content is None:
-            return _domain_error_response(request, too_many_bytes(self.limits))
-        return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
-
-    def _find(
-        self, actor: Actor, accept: str, body: dict[str, Any], *, is_cached: bool
-    ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
-        """Return the document of a body, which has a plan, the name of its operation and the variables; None as `answer`."""
-        if "extensions" in body or "documentId" in body:
-            return None
-        text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
-        if type(text) is not str or not (variables is None or type(variables) is dict):
-            return None
-        if not (name is None or type(name) is str):
-            return None
-        prepared = self.documents.find(text)
-        if prepared is None or not prepared.has_plans or actor.kind is ActorKind.ANONYMOUS:
-            return None
-        # A document that has a plan has one operation.
-        if EVENT_STREAM in accept or (is_cached and False not in prepared.catalogue_reads.values()):
-            return None
-        return prepared, name or None, variables or {}
 
 
 async def _execute(
@@ -276,13 +219,12 @@ async def _execute_prepared(
     variables: dict[str, Any],
     *,
     allow_mutations: bool,
-    has_plan: bool = True,
 ) -> web.StreamResponse:
-    """Execute an operation, by its plan unless that has been found not to fit (not `has_plan`)."""
+    """Execute an operation, by its plan where the document has one that fits."""
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
-        if has_plan and not is_anonymous and prepared.has_plans:
+        if not is_anonymous and prepared.has_plans:
             answer = await executor.execute_cached_plan(scope, prepared, name, variables)
             if answer is not None:
                 return await _respond_with_data(request, answer, 200)
@@ -348,6 +290,30 @@ async def _result_response(request: web.Request, scope: Scope, result: Execution
     if waits := [seconds for error in result.errors or () if (seconds := retry_after_of(error_of(error))) is not None]:
         response.headers[hdrs.RETRY_AFTER] = str(max(waits))
     return response
+
+
+def find_body_error(body: dict[str, Any]) -> str | None:
+    """Return what is wrong with the members of a request; None for nothing."""
+    for name, value in body.items():
+        expected = _BODY_FIELDS.get(name)
+        if expected is not None and value is not None and not isinstance(value, expected[0]):
+            return f"{name} must be {expected[1]}"
+    persisted = (body.get("extensions") or {}).get("persistedQuery")
+    if persisted is not None and not _is_persisted_query(persisted):
+        return "extensions.persistedQuery must be {version: 1, sha256Hash: <64 hexadecimal digits>}"
+    if not body.get("query") and not body.get("documentId") and persisted is None:
+        return "query or documentId is required"
+    return None
+
+
+def _is_persisted_query(value: Any) -> bool:
+    """Return whether a value has Apollo's form of a persisted query."""
+    return (
+        isinstance(value, dict)
+        and value.get("version") == _PERSISTED_QUERY_VERSION
+        and isinstance(value.get("sha256Hash"), str)
+        and _SHA256.fullmatch(value["sha256Hash"]) is not None
+    )
 
 
 def needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
@@ -419,19 +385,13 @@ async def _respond_with_data(request: web.Request, body: dict[str, Any], respons
 
 async def serialize(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
     """Serialize the result of an execution; None when it is over the limit of bytes."""
-    if not isinstance(body.get("data"), LargeAnswer):
-        return _serialize_at_once(limits, body)
     started = perf_counter()
-    content = await dumps_in_parts(body, option=RFC3339_JSON, max_bytes=limits.max_bytes)
+    if isinstance(body.get("data"), LargeAnswer):
+        content = await dumps_in_parts(body, option=RFC3339_JSON, max_bytes=limits.max_bytes)
+    else:
+        content = orjson.dumps(body, option=RFC3339_JSON)
     record_serialization(perf_counter() - started)
     return content if content is not None and len(content) <= limits.max_bytes else None
-
-
-def _serialize_at_once(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
-    started = perf_counter()
-    content = orjson.dumps(body, option=RFC3339_JSON)
-    record_serialization(perf_counter() - started)
-    return content if len(content) <= limits.max_bytes else None
 
 
 def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
@@ -455,6 +415,11 @@ def _respond_bytes(request: web.Request, status: int, content: bytes, response_j
 def _error_response(request: web.Request, status: int, message: str) -> web.Response:
     """Return an error for a malformed GraphQL request."""
     return _respond(request, status, {"errors": [malformed(message)]}, status)
+
+
+def malformed(message: str) -> dict[str, Any]:
+    """Return the error of a malformed request."""
+    return {"message": message, "extensions": {"code": "VALIDATION_FAILED"}}
 
 
 def _domain_error_response(request: web.Request, error: DomainError) -> web.Response:
