@@ -1,7 +1,7 @@
 """Normalize, fold, tokenize and check text, in Python and SQL alike.
 
 Search ignores case and accents. PostgreSQL folds what a row stores, Python folds the search query, and both must agree exactly, or a
-stored word is never found. So the rule is data, and `fold_sql` renders it:
+stored word is never found. So the rule is data, and the function `vitrine_fold` of the database is made of it:
 
     vitrine_fold_characters(regexp_replace(lower(normalize(x, NFKD) COLLATE "C"), [MARKS]+, ''))
 
@@ -93,39 +93,13 @@ def nfc(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Remove case and accents, exactly as `fold_sql`: `Calçado Nº 1` is `calcado no 1`."""
+    """Remove case and accents, exactly as `vitrine_fold`: `Calçado Nº 1` is `calcado no 1`."""
     return _MARKS.sub("", unicodedata.normalize("NFKD", text)).translate(_FOLDING)
 
 
 def lower_ascii(text: str) -> str:
     """Lower the case of A-Z alone, as `lower(x COLLATE "C")`."""
     return text.translate(_ASCII_LOWER)
-
-
-def fold_sql(expression: str) -> str:
-    """Return the SQL expression that folds `expression` (trusted SQL, such as `$1`) exactly as `fold` does.
-
-    It is immutable, so that indexes and generated columns can use it, and pure ASCII, so that no editor or driver changes it.
-    """
-    plain = f"""lower(normalize({expression}, NFKD) COLLATE "C")"""
-    unmarked = f"regexp_replace({plain}, '[{MARKS}]+', '', 'g')"
-    return f"vitrine_fold_characters({unmarked})"
-
-
-def fold_characters_sql(expression: str) -> str:
-    """Return the SQL expression of `vitrine_fold_characters`: it folds what has no decomposition, in text without marks."""
-    characters = "".join(f"\\u{ord(character):04x}" for character in FOLD_FROM)
-    folded = f"translate({expression}, {_sql_literal(FOLD_FROM)}, {_sql_literal(FOLD_TO)})"
-    return f"CASE WHEN {expression} ~ '[{characters}]' THEN {folded} ELSE {expression} END"
-
-
-def words_sql(expression: str) -> str:
-    """Return the SQL expression of a text's words: folded, with HTML tags and word breaks replaced by spaces.
-
-    They are the terms of `search_terms`. PostgreSQL's own parser would treat `a/b` as a file and `tenis-38` as a negative number.
-    """
-    without_tags = f"regexp_replace({expression}, '</?[A-Za-z][^>]*>', ' ', 'g')"
-    return f"regexp_replace({fold_sql(without_tags)}, '[{WORD_BREAKS}]+', ' ', 'g')"
 
 
 def search_terms(query: str) -> list[str]:
@@ -198,11 +172,6 @@ def repr_value(value: object) -> str:
         return _JSON_WORDS[value]  # clients send JSON, not Python
     text = repr(value[:60]) if isinstance(value, str) else repr(value)
     return text if len(text) <= 64 else f"{text[:60]}…"
-
-
-def _sql_literal(text: str) -> str:
-    r"""Return the text as an ASCII PostgreSQL string literal (`U&'\\00E7'`); it must lie within the basic plane."""
-    return "U&'" + "".join(f"\\{ord(character):04X}" for character in text) + "'"
 
 
 def singular(plural: str) -> str:

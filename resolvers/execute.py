@@ -6,13 +6,13 @@ raised by resolvers propagate unchanged, so that each family formats them in its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from graphql import FieldNode, GraphQLError, GraphQLSchema, GraphQLSyntaxError, OperationType, parse, validate
+from graphql import FieldNode, GraphQLError, GraphQLSchema, GraphQLSyntaxError, OperationType, parse
 from graphql.language import DefinitionNode, FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
@@ -51,7 +51,7 @@ def load_operations(
 
     An operation that declares no variables has the arguments of its root fields (`resolvers.operation_variables`). `documents` generates
     further documents, by the name for errors. Raises `InvalidOperation` for a syntax error, a duplicate name or an unknown root field.
-    Tests validate the rest (`validate_operations`), which would take a fifth of the time of a start.
+    Tests validate the rest (`tests/graphql/test_facade_operations.py`), which would take a fifth of the time of a start.
     """
     from resolvers.root import internal_schema
 
@@ -83,16 +83,6 @@ def load_operations(
 def _parse(text: str) -> Sequence[DefinitionNode]:
     """Parse a document of a facade, once for all applications of the process."""
     return parse(text, no_location=True).definitions
-
-
-def validate_operations(operations: Iterable[FacadeOperation]) -> None:
-    """Raise `InvalidOperation` for the first operation that is invalid in the internal schema."""
-    from resolvers.root import internal_schema
-
-    for operation in operations:
-        assert operation.prepared.document is not None
-        for error in validate(internal_schema(), operation.prepared.document):
-            raise InvalidOperation(f"{operation.name}: {error.message}")
 
 
 def with_conversions(operation: FacadeOperation, conversions: Conversions) -> FacadeOperation:

@@ -48,12 +48,10 @@ REPLACED_VERBS = {
 }  # fmt: skip
 PRESCRIBED_FUNCTIONS = {
     "get": "HTTP's method; asyncpg's queue of connections",
-    "get_queryset": "Tortoise",
     "get_fields": "Strawberry",
     "get_enter_leave_for_kind": "graphql-core",
     "_get_statement": "asyncpg",
     "get_info": "aiohttp",
-    "validate_operations": "validates GraphQL documents",
     "check_out": "two words, one verb",
 }
 

@@ -170,12 +170,6 @@ def document(family: DocumentSource) -> Schema:
     return _DocumentBuilder(family).document()
 
 
-def find_unused_docs(family: DocumentSource) -> list[RouteKey]:
-    """Return the descriptions that belong to no route of the family."""
-    mounted = {(route.method, route.path) for route in family.routes()}
-    return sorted(key for key in family.docs() if key not in mounted)
-
-
 def _openapi_path(path: str) -> str:
     return _PATH_PARAMETER.sub(r"{\1}", path)
 

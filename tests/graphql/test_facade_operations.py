@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from graphql import print_ast
+from graphql import print_ast, validate
 
-from resolvers.execute import FacadeOperation, InvalidOperation, load_operations, validate_operations
+from resolvers.execute import FacadeOperation, InvalidOperation, load_operations
+from resolvers.root import internal_schema
 from rest_facade import apps, current
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.records import FRAGMENTS
@@ -19,6 +20,13 @@ FOLDERS = [
     (apps.OPERATIONS, FRAGMENTS),
     (Path(demo.__file__).parent / "operations",),
 ]
+
+
+def validate_operations(operations: Iterable[FacadeOperation]) -> None:
+    for operation in operations:
+        assert operation.prepared.document is not None
+        for error in validate(internal_schema(), operation.prepared.document):
+            raise InvalidOperation(f"{operation.name}: {error.message}")
 
 
 @pytest.mark.parametrize("folders", FOLDERS, ids=lambda folders: folders[0].parent.name)

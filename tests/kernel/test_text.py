@@ -10,16 +10,14 @@ from kernel.text import (
     FOLD_TO,
     compound_words,
     fold,
-    fold_characters_sql,
-    fold_sql,
     has_forbidden_characters,
     nfc,
     prefix_tsquery,
     repr_value,
     search_terms,
     slugify,
-    words_sql,
 )
+from tests.harness.folding_sql import fold_characters_sql, fold_sql, words_sql
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,11 @@ import pytest
 from domain.catalog.categories import CATEGORY_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
-from kernel.text import fold, fold_characters_sql, fold_sql, prefix_tsquery, search_terms, words_sql
+from kernel.text import fold, prefix_tsquery, search_terms
 from models.connection import database as db
 from models.tables.catalog import Product
 from models.tables.users import User
+from tests.harness.folding_sql import fold_characters_sql, fold_sql, words_sql
 from tests.harness.scopes import system_scope
 
 SAMPLES = [
