@@ -1,4 +1,4 @@
-"""Tortoise models, their migrations, the database engine and the query layer."""
+"""Tables, declared as Tortoise models; their migrations, connections and reading."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tortoise.filters import get_filters_for_field
 assert callable(_tortoise._get_comments)
 _tortoise._get_comments = lambda cls: {}
 
-# Tortoise describes 25 comparisons of each field, in 16 MB. Nearly all reads are SQL of our own; the others compare by these.
+# Tortoise describes 25 comparisons of each field, in 16 MB. Only tests read by models, and compare by these.
 _COMPARISONS = ("", "__in", "__isnull")
 
 

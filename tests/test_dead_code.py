@@ -17,9 +17,6 @@ FRAMEWORK_NAMES = [
     "is_valid_value_node",
     "get_fields",  # Strawberry's SchemaExtension and schema classes
     "process_errors",
-    "_in_transaction",  # Tortoise's database client
-    "execute_many",
-    "_translate_exceptions",
     "_acquire",  # asyncpg's Pool
     "handle_error",  # aiohttp's RequestHandler
     "raw_match",  # aiohttp's AbstractResource
@@ -31,14 +28,10 @@ FRAMEWORK_NAMES = [
 FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 # Used only by tests and by bench/, to observe what the product does.
 OBSERVED = {
-    "find_unused_docs",
-    "fold_characters_sql",
     "revert",
     "set_sink",
     "superuser_url",
     "total_tokens",
-    "validate_operations",
-    "words_sql",
 }
 # Used by the generated modules of the typed client, and its attributes with their classes.
 GENERATED_OPERATIONS = [

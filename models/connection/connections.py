@@ -445,25 +445,6 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             self.binding = binding
             self._bind_name, self._messages = "", {}
 
-    async def _executemany(self, query: str, args: Any, timeout: float | None, **kwargs: Any) -> Any:
-        rows = list(args)
-        if not rows:
-            return None
-        _count(query)
-        protocol = self._protocol
-        try:
-            await self._get_statement(query, timeout)
-            if protocol.is_in_transaction():
-                return await super()._executemany(query, rows, timeout, **kwargs)
-            deferred = self._bind_next()
-            try:
-                return await super()._executemany(query, rows, timeout, **kwargs)
-            finally:
-                self._keep_unsent(deferred)
-        except Exception as error:
-            await self._recover(error)
-            raise
-
 
 def affected_rows(result: tuple[Any, bytes, Any]) -> int:
     """Return the number of rows a statement affected, from the result of `run` with `return_status`."""

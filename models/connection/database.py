@@ -20,11 +20,9 @@ from typing import Any
 
 import asyncpg
 import orjson
-from tortoise.context import TortoiseContext
 
 from kernel.errors import OperatorError
 from kernel.scope import Scope, active_scope, current_scope
-from models import MODEL_MODULES
 from models.connection import notices, replicas
 from models.connection.binding import NO_STORE, binding_target
 from models.connection.binding import Plans as Plans
@@ -37,11 +35,11 @@ from models.connection.database_errors import CheckViolation as CheckViolation
 from models.connection.database_errors import ConstraintViolation as ConstraintViolation
 from models.connection.database_errors import ReferenceViolation as ReferenceViolation
 from models.connection.database_errors import UniqueViolation as UniqueViolation
+from models.connection.database_errors import WrongStore as WrongStore
 from models.connection.database_errors import raise_translated
 from models.connection.database_errors import translate_errors as translate_errors
 from models.connection.database_errors import translated_error as translated_error
 from models.connection.database_errors import violated_constraint as violated_constraint
-from models.connection.engine import StoreClient
 from models.connection.notices import Listener, NotificationCallback, WriteNotices
 from models.connection.pool import DatabaseSettings as DatabaseSettings
 from models.connection.pool import PoolUsage, StorePool, close_pool, open_pool
@@ -57,7 +55,6 @@ from models.connection.transactions import TransactionEnded as TransactionEnded
 from models.connection.transactions import check_no_transaction as check_no_transaction
 from models.connection.transactions import record_effect as record_effect
 from models.connection.transactions import retry_conflicts as retry_conflicts
-from models.tables.base import WrongStore as WrongStore
 
 logger = logging.getLogger("vitrine.database")
 
@@ -74,13 +71,12 @@ class UnsafeRole(OperatorError):
 
 
 class _Database:
-    """The connected database of this process: pools, Tortoise context and listener."""
+    """The connected database of this process: pools, replicas and listener."""
 
     def __init__(self, settings: DatabaseSettings, role: str | None, worker_role: str | None) -> None:
         self.settings = settings
         self.role = role
         self.worker_role = worker_role
-        self.context = TortoiseContext()
         self.listener = Listener(settings, role)
         self.notices = WriteNotices(_notify_of_writes)
         self.replicas: Replicas | None = None
@@ -108,27 +104,8 @@ class _Database:
                 self._worker.set_role(self.settings, self.worker_role)
 
     async def open(self) -> None:
-        with self.context:  # Tortoise looks up the current context while it creates one
-            await self.context.init(
-                config={
-                    "connections": {
-                        "default": {
-                            "engine": "models.connection.engine",
-                            "credentials": {"settings": self.settings, "role": self.role},
-                        }
-                    },
-                    "apps": {"models": {"models": MODEL_MODULES}},
-                },
-                _enable_global_fallback=True,
-            )
-        try:
-            client = self.context.db()
-            assert isinstance(client, StoreClient)
-            self.client = client
-            self.pool = await client.pool()
-        except BaseException:
-            await self.context.close_connections()
-            raise
+        settings = self.settings
+        self.pool = await open_pool(settings, self.role, min_size=settings.min_size, max_size=settings.max_size)
         notices.observe(self._observe_write)
 
     def _observe_write(self, store: int) -> None:
@@ -163,10 +140,8 @@ class _Database:
             replicas.use(None)
             await self.replicas.close()
         await self.listener.close()
-        for pool in (self._worker, self._spare):
-            if pool is not None:
-                await close_pool(pool)
-        await self.context.close_connections()
+        for pool in self.pools().values():
+            await close_pool(pool)
 
 
 _database: _Database | None = None
@@ -196,7 +171,7 @@ def _connected() -> _Database:
 
 
 async def connect(settings: DatabaseSettings) -> None:
-    """Open the pool and Tortoise for this process.
+    """Open the pool of this process.
 
     Connections act as `settings.role` where the login role may SET ROLE to it; else as the login role, which FORCE ROW LEVEL SECURITY
     restricts as well.

@@ -1,8 +1,8 @@
-"""Database errors, the same for our own SQL and for Tortoise's.
+"""Database errors.
 
 Unavailable              database not reachable, timeout: the client may retry the request
 └── TransactionConflict  deadlock or serialization failure: `models.connection.transactions.retry_conflicts` repeats the transaction
-ConstraintViolation      a constraint failed; also a Tortoise IntegrityError, which Tortoise's own code catches
+ConstraintViolation      a constraint failed
 ├── UniqueViolation
 ├── CheckViolation
 └── ReferenceViolation   a foreign key: the referenced row is missing, or is still referenced
@@ -16,13 +16,15 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 import asyncpg
-from tortoise.exceptions import IntegrityError
 
 from kernel.errors import CONCURRENT_CHANGE, TransactionConflict, Unavailable
-from models.tables.base import WrongStore
 
 
-class ConstraintViolation(IntegrityError):
+class WrongStore(RuntimeError):
+    """A programming error: a row of one store was read or written in the scope of another."""
+
+
+class ConstraintViolation(Exception):
     """A constraint failed; `constraint` is its name in the database."""
 
     def __init__(self, constraint: str, message: str) -> None:
@@ -116,7 +118,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def violated_constraint(error: BaseException | None) -> str | None:
-    """Return the name of the constraint behind an error (ours, Tortoise's or the driver's), or None."""
+    """Return the name of the constraint behind an error (ours or the driver's), or None."""
     while error is not None:
         name = getattr(error, "constraint", None) or getattr(error, "constraint_name", None)
         if isinstance(name, str):

@@ -31,13 +31,6 @@ class SeparatelyBoundConnection(StoreConnection):
         except asyncpg.InvalidCachedStatementError:
             return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
 
-    async def _executemany(self, *args: Any, **kwargs: Any) -> Any:
-        if self.target.begins and not self._protocol.is_in_transaction():
-            await self._begin()
-        if self._protocol.is_in_transaction():
-            return await super()._executemany(*args, **kwargs)
-        return await self._in_transaction(super()._executemany, *args, **kwargs)
-
     async def _in_transaction(self, run: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
         await self._begin()
         try:

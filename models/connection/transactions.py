@@ -31,10 +31,9 @@ from kernel.errors import TransactionConflict
 from kernel.scope import current_scope
 from models.connection.binding import BindingTarget, Plans
 from models.connection.connections import StoreConnection
-from models.connection.database_errors import raise_translated, translate_errors
+from models.connection.database_errors import WrongStore, raise_translated, translate_errors
 from models.connection.notices import record_write
 from models.connection.pool import StorePool, current_store_id
-from models.tables.base import WrongStore
 
 T = TypeVar("T")
 CommitCallback: TypeAlias = Callable[[], Awaitable[object] | object]

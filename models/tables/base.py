@@ -1,7 +1,6 @@
-"""Tenant isolation in the ORM: the base model of all store tables and the manager that requires a scope.
+"""The base models of the tables of stores. Models declare tables and columns; rows are written by `models.rows`.
 
-These are the first two of the three layers of tenant isolation in ARCHITECTURE.md; row-level security in PostgreSQL is the third. The
-database's primary key is `(tenant_id, id)`; for Tortoise it is `id`.
+The database's primary key is `(tenant_id, id)`; for Tortoise it is `id`.
 """
 
 from __future__ import annotations
@@ -12,48 +11,20 @@ from typing import Any
 from uuid import UUID
 
 from tortoise import fields
-from tortoise.manager import Manager
 from tortoise.models import Model, ModelMeta
-from tortoise.queryset import QuerySet
 
 from kernel.clock import now
 from kernel.ids import uuid7
-from kernel.scope import current_scope
 
 _MANAGED = ("public_id", "tenant_id", "deleted_at")
-
-
-class NoStoreInScope(RuntimeError):
-    """A programming error: a store's row was read or written without a scope."""
-
-
-class WrongStore(RuntimeError):
-    """A programming error: an object of one store was written in the scope of another."""
-
-
-def store_id_in_scope() -> int:
-    """Return the internal id of the store in scope; raise `NoStoreInScope` without one."""
-    scope = current_scope()
-    if scope is None:
-        raise NoStoreInScope("no store in scope: enter one with kernel.scope.active_scope(scope)")
-    return scope.store.id
-
-
-class StoreManager(Manager):
-    """Manager that limits every query to the store in scope."""
-
-    def get_queryset(self) -> QuerySet[Any]:
-        """Filter by the store in scope; raise `NoStoreInScope` without one."""
-        return super().get_queryset().filter(tenant_id=store_id_in_scope())
 
 
 class StoreModelMeta(ModelMeta):
     """Make the model of a store's table, `class Page(SoftDeletable, table="pages")`; one without a table is a base of others."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], attrs: dict[str, Any], *, table: str = "") -> StoreModelMeta:
-        """Set the options of the model, of which every query is limited to the store in scope."""
-        options = {"table": table} if table else {"abstract": True}
-        meta = type("Meta", (), {**options, "manager": StoreManager()})
+        """Set the options of the model."""
+        meta = type("Meta", (), {"table": table} if table else {"abstract": True})
         return super().__new__(mcs, name, bases, {**attrs, "Meta": meta})  # type: ignore[return-value]
 
 
@@ -63,10 +34,6 @@ class StoreModel(Model, metaclass=StoreModelMeta):
     id = fields.BigIntField(primary_key=True)
     public_id: UUID = fields.UUIDField(default=uuid7)
     tenant_id: int = fields.BigIntField()
-
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("tenant_id", store_id_in_scope())
-        super().__init__(**kwargs)
 
     @classmethod
     def column_defaults(cls) -> dict[str, Any]:
@@ -87,23 +54,11 @@ class StoreModel(Model, metaclass=StoreModelMeta):
     @classmethod
     def column_values(cls, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return columns with their values as parameters of a statement (JSON as text)."""
-        fields_map = cls._meta.fields_map
-        return {name: fields_map[name].to_db_value(value, cls) for name, value in columns.items()}
-
-    async def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save the row; raise `WrongStore` when it belongs to another store."""
-        self._check_store()
-        await super().save(*args, **kwargs)
-
-    async def delete(self, *args: Any, **kwargs: Any) -> None:
-        """Delete the row; raise `WrongStore` when it belongs to another store."""
-        self._check_store()
-        await super().delete(*args, **kwargs)
-
-    def _check_store(self) -> None:
-        # Under row-level security another store's row is invisible: the statement would succeed and affect no row.
-        if self.tenant_id != store_id_in_scope():
-            raise WrongStore(f"{type(self).__name__} {self.id} belongs to another store")
+        fields_map = cls._meta.fields_map  # without the columns of references
+        return {
+            name: fields_map[name].to_db_value(value, cls) if name in fields_map else value
+            for name, value in columns.items()
+        }
 
 
 class Timestamped(StoreModel):

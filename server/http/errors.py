@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncpg
 from aiohttp import web
-from tortoise.exceptions import BaseORMException
 
 from kernel import logging
 from kernel.errors import DomainError, Forbidden, MalformedRequest, TooLarge, Unavailable
-from models.connection.database import ConstraintViolation, translated_error
-from models.tables.base import WrongStore
+from models.connection.database import ConstraintViolation, WrongStore, translated_error
 from rest_facade.routing import ErrorFormat
 
 _DATABASE_ERRORS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
-    BaseORMException,
     ConstraintViolation,
     WrongStore,
 )

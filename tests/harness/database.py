@@ -29,6 +29,7 @@ from resolvers.engine import compile as query_compiler
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from server.embedded_postgres.locks import FileLock, exclusive_lock
+from tests.harness.orm import use_models
 from tests.harness.scopes import system_scope
 from tests.system.installed_postgres import use_installed_postgres
 from tests.system.pgbouncer import PROGRAM as PGBOUNCER
@@ -154,7 +155,6 @@ async def connected_to_new_database(
         await connection.close()
         with pytest.MonkeyPatch.context() as monkeypatch:
             monkeypatch.setattr(models_database, "_database", None)
-            monkeypatch.setattr("tortoise.context._global_context", None)
             await models_database.connect(replace(settings, url=url, pooler_url=None))
             process_key_ring().clear()
             try:
@@ -221,6 +221,7 @@ async def database(database_url: str, pooler_url: str | None) -> AsyncIterator[m
     settings = models_database.DatabaseSettings(database_url, pipelined_binding=is_pipelined, pooler_url=pooler_url)
     await models_database.connect(settings)
     await models_database.check_role()
+    await use_models()
     try:
         yield settings
     finally:

@@ -185,7 +185,6 @@ class TestStart:
     def own_process(self, monkeypatch):
         """Hide the test session's connection, as if this were another process."""
         monkeypatch.setattr(db, "_database", None)
-        monkeypatch.setattr("tortoise.context._global_context", None)
 
     @pytest.mark.usefixtures("own_process")
     async def test_a_superuser_is_rejected(self, postgres, database_url):

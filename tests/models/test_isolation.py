@@ -11,7 +11,6 @@ from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
 from models.connection import database as db
 from models.connection.database import WrongStore
-from models.tables.base import NoStoreInScope
 from models.tables.catalog import Category, Product, ProductImage
 from models.tables.stores import Tenant
 from models.tables.users import User
@@ -32,13 +31,6 @@ async def test_without_a_store_in_scope_no_row_is_visible(scope):
     assert len(tables) > 25
     for table in tables:
         assert await db.fetchval(f"select count(*) from {table['relname']}") == 0, table["relname"]
-
-
-async def test_without_a_store_in_scope_models_raise(database):
-    with pytest.raises(NoStoreInScope):
-        await Product.all()
-    with pytest.raises(NoStoreInScope):
-        Product(name="x", slug="x", price_cents=1)
 
 
 async def test_without_a_store_in_scope_writes_fail(database):
@@ -62,20 +54,6 @@ async def test_another_stores_object_is_not_found_by_its_id(scope, other_scope):
     with active_scope(other_scope):  # which has no product with this number
         assert await Product.get_or_none(id=mine.id) is None
         assert await db.fetchrow("select id from products where id = $1", mine.id) is None
-
-
-async def test_saving_another_stores_object_raises_wrong_store(scope, other_scope):
-    mine = await create_product(scope)
-    mine.name = "stolen"
-    with active_scope(other_scope):
-        with pytest.raises(WrongStore):
-            await mine.save()
-        with pytest.raises(WrongStore):
-            await mine.delete()
-        with pytest.raises(WrongStore):
-            await Product(tenant_id=scope.store.id, name="x", slug="x", price_cents=1).save()
-    with active_scope(scope):
-        assert (await Product.get(id=mine.id)).name == "Caneca"
 
 
 async def test_raw_sql_cannot_insert_into_another_store(scope, other_scope):

@@ -31,7 +31,6 @@ async def pooled(
 ) -> AsyncIterator[PgBouncer]:
     """Connect this process through a PgBouncer that has one server connection, with ten of its own."""
     monkeypatch.setattr(db, "_database", None)
-    monkeypatch.setattr("tortoise.context._global_context", None)
     with running_pgbouncer(postgres, default_pool_size=1, query_wait_timeout=30) as pooler:
         await db.connect(DatabaseSettings(database_url, pooler_url=pooler.url(database_name), acquire_seconds=30))
         try:

@@ -133,7 +133,6 @@ async def replica(
 ) -> AsyncIterator[Replica]:
     """Connect this process with the standby as its replica, and wait until it is used."""
     monkeypatch.setattr(db, "_database", None)
-    monkeypatch.setattr("tortoise.context._global_context", None)
     monkeypatch.setattr(replicas, "FIRST_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr(replicas, "POLL_SECONDS", 0.1)
     await db.connect(DatabaseSettings(database_url, pooler_url=pooler_url))

@@ -9,7 +9,7 @@ from tortoise.fields.relational import RelationalField
 
 from models import MODEL_MODULES
 from models.connection import database as db
-from models.migrate import APP_LABEL
+from tests.harness.orm import all_models
 
 # Columns without a model field, because they are never read.
 DATABASE_ONLY = {("products", "search"), ("users", "search")}
@@ -273,7 +273,7 @@ def column_of(field: fields.Field) -> tuple[str, bool, bool]:
 
 async def test_models_and_tables_have_the_same_columns():
     tables = await columns_by_table()
-    models = db._connected().context.apps[APP_LABEL].values()
+    models = all_models()
     assert {model.__module__ for model in models} == set(MODEL_MODULES)
     expected = {
         (model._meta.db_table, field.source_field or name): column_of(field)
@@ -302,7 +302,7 @@ async def test_defaults_of_models_and_of_columns_agree():
         from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum join pg_class on pg_class.oid = adrelid
         where relnamespace = 'public'::regnamespace and attgenerated = ''""")
     defaults = {(r["relname"], r["attname"]): r["expression"] for r in records}
-    for model in db._connected().context.apps[APP_LABEL].values():
+    for model in all_models():
         for name, field in model._meta.fields_map.items():
             expression = defaults.get((model._meta.db_table, field.source_field or name))
             if expression is None or callable(field.default) or name == "tenant_id":

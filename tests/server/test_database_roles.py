@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow
 def own_process(monkeypatch):
     """Hide the test session's connection, as if this were another process."""
     monkeypatch.setattr(db, "_database", None)
-    monkeypatch.setattr("tortoise.context._global_context", None)
 
 
 @pytest.fixture
