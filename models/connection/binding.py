@@ -1,8 +1,8 @@
-"""What binds a transaction to a store; `models.connection.connections` sends it together with a statement.
+"""Tenant isolation: what binds a transaction to a store; `models.connection.connections` sends it together with a statement.
 
 Row-level security shows the rows of the store in the setting `vitrine.tenant`. It is set for one transaction at a time, as is everything
 else that a connection through a pooler can't set when it starts (its role, time-outs): nothing is remembered of a session, because in
-transaction mode a pooler gives each transaction another one, and a transaction without a binding sees no rows.
+transaction mode a pooler gives each transaction another one. From a transaction without a binding row-level security hides all rows.
 
     outside of a transaction   Bind and Execute of `StoreBinding.sql`, then those of the statement, whose Sync ends both: one implicit
                                transaction, one round trip
