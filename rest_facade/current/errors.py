@@ -1,7 +1,7 @@
 """Render errors of the current API (docs/reference/current.md#errors).
 
 simple             {error: <text or code>, …details}              the default
-OAuth              {error, error_description, detail}             an app's code, token or credentials (RFC 6749, section 5.2)
+OAuth              {error, error_description, detail?}            `render_for_client`: the token routes (RFC 6749, section 5.2)
 with a code        {error: <code>, message: <text>}               account and store states, conflicts with a code
 field validation   {error: 'validation_failed', fields: {…}}      a ValidationFailed with fields
 object             {error: {code, message, details}}              `render_object`: checkout rejected by a store rule
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unicodedata import combining, normalize
 
 from aiohttp import web
 
@@ -37,6 +38,17 @@ _NOT_DESCRIPTIVE = re.compile(r'[^ -~]|["\\]')
 def render(error: DomainError) -> web.Response:
     """Render an error in the format of its class."""
     return json_response(body_of(error), status=error.status, headers=headers_of(error))
+
+
+def render_for_client(error: DomainError) -> web.Response:
+    """Render an error of the OAuth token routes: each has an `error_description`, where clients look for the cause."""
+    body = body_of(error)
+    description = _description(str(body.get("detail") or error.message))
+    return json_response(
+        {"error": body["error"], "error_description": description} | body,
+        status=error.status,
+        headers=headers_of(error),
+    )
 
 
 def render_object(error: DomainError) -> web.Response:
@@ -88,8 +100,9 @@ def _own_members(error: DomainError) -> dict[str, Any]:
 
 
 def _description(text: str) -> str:
-    """Return a text with the characters that RFC 6749 allows in an `error_description` (section 5.2)."""
-    return _NOT_DESCRIPTIVE.sub("'", text)
+    """Return a text with the characters that RFC 6749 allows in an `error_description` (section 5.2); letters lose their accents."""
+    plain = "".join(character for character in normalize("NFKD", text) if not combining(character))
+    return _NOT_DESCRIPTIVE.sub("'", plain)
 
 
 def _scope_code(error: errors.MissingScope) -> str:

@@ -46,6 +46,7 @@ def _allow_without_options(methods: Iterable[str]) -> web.Response:
 
 
 _SIGN_IN_ERRORS = replace(current.ERROR_FORMAT, method_not_allowed=_allow_without_options)
+_CLIENT_ERRORS = replace(_SIGN_IN_ERRORS, render=current.render_for_client)
 
 # A browser asks for the legacy API's credential (`server.payment_page`), and sends it from then on where it is asked with this realm: with
 # that of the API, forms of any other site would change the store.
@@ -65,9 +66,10 @@ FAMILIES: tuple[RouteFamily, ...] = (
     RouteFamily(
         "/api/v1/storefront", "current", current.ERROR_FORMAT, is_cross_origin=True, has_rate_limit_headers=True
     ),
+    RouteFamily("/api/v1/auth", "current", _SIGN_IN_ERRORS, is_cross_origin=True),
     *(
-        RouteFamily(prefix, "current", _SIGN_IN_ERRORS, is_cross_origin=True)
-        for prefix in ("/api/v1/auth", "/api/v1/oauth/token", "/api/v1/oauth/revoke")
+        RouteFamily(prefix, "current", _CLIENT_ERRORS, is_cross_origin=True)
+        for prefix in ("/api/v1/oauth/token", "/api/v1/oauth/revoke")
     ),
     RouteFamily("/api/v1", "current", current.ERROR_FORMAT),
     RouteFamily("/api/admin", "apps", apps.ERROR_FORMAT, has_rate_limit_headers=True),

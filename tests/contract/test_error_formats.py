@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import orjson
 import pytest
 from aiohttp import web
@@ -41,6 +43,7 @@ from rest_facade.current import errors as current
 from rest_facade.legacy import errors as legacy
 from rest_facade.routing import ErrorFormat
 from server.http import graphql_errors as graphql
+from server.http.families import family_of
 
 FAMILIES: dict[str, ErrorFormat] = {
     "current": current.ERROR_FORMAT,
@@ -284,6 +287,17 @@ def render(error_format: ErrorFormat, name: str) -> tuple[web.Response, dict]:
 def test_current_api_errors_have_their_format(name):
     response, body = render(current.ERROR_FORMAT, name)
     assert (response.status, body) == CURRENT[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_errors_of_the_token_routes_have_a_description_in_ascii(name):
+    response, body = render(family_of("/api/v1/oauth/token").error_format, name)
+    description = body["error_description"]
+    status, simple = CURRENT[name]
+    assert (response.status, body) == (status, {"error_description": description} | simple)
+    assert re.fullmatch(r"[ !#-\[\]-~]+", description)  # RFC 6749, section 5.2
+    if name == "maintenance":
+        assert description == "Loja em manutencao. Volte em alguns minutos."
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -120,7 +120,10 @@ async def test_credentials_in_header_and_body_are_rejected(admin, app):
 
 async def test_the_store_is_resolved_first(admin, app):
     answer = await admin.request("POST", TOKEN, {}, headers={"X-Tenant-ID": None, "Host": "localhost"})
-    assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
+    assert (answer.status, answer.body) == (
+        404,
+        {"error": "tenant not found", "error_description": "tenant not found"},
+    )
 
 
 # --- Revoking ----------------------------------------------------------------------------------------------------------------
