@@ -131,6 +131,10 @@ async def update_endpoint(scope: Scope, endpoint: object, values: InputValues, c
         wanted = columns.get("events", current["events"])
         if "events" in columns:
             check_may_receive(scope, wanted, current["scopes"])
+        elif "url" in columns:
+            # What the app may receive would go to an address that a token with fewer scopes chose.
+            receivable = [name for name in wanted if may_receive(name, current["scopes"])]
+            check_may_receive(scope, receivable, current["scopes"])
         if "url" in columns or "events" in columns:
             _check_may_forward(scope, wanted)
         if columns.keys() & {"url", "query", "events"}:

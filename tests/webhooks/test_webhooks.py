@@ -10,7 +10,17 @@ from models.connection import database
 from tests.harness import records, scopes
 from tests.harness.clients import NewApp
 from tests.harness.http import Client
-from tests.harness.oauth import TOKEN, graphql, graphql_error, graphql_result
+from tests.harness.oauth import (
+    TOKEN,
+    UPDATE,
+    find_installation,
+    graphql,
+    graphql_error,
+    graphql_result,
+    issue_tokens,
+    refresh_tokens,
+    register_app,
+)
 from tests.harness.records import UNKNOWN_ID
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, deliveries, emit_events, sha256, states, subscribe
@@ -532,3 +542,22 @@ async def test_an_administrator_forwards_only_what_it_may_read(app: Client, admi
             else:
                 assert (answer.status, answer.body.get("required")) == (403, missing), answer
         assert (await caller.patch(f"{ADMIN}/{endpoint_id}", {"status": "A"})).status == 200, (privileges, missing)
+
+
+async def test_a_token_with_fewer_scopes_forwards_only_what_it_may_read(admin: Client) -> None:
+    registered = await register_app(admin, scopes=["read_orders", "read_products"])
+    tokens = await issue_tokens(admin, registered, ["read_orders", "read_products"])
+    narrow = await refresh_tokens(admin, tokens["refresh_token"], scope="read_products")
+    wide = await refresh_tokens(admin, narrow.body["refresh_token"])
+    owner, caller = (admin.with_token(answer.body["access_token"]) for answer in (wide, narrow))
+    of_orders = f"{WEBHOOKS}/{await subscribe(owner, URL, 'order.created')}"
+    of_products = f"{WEBHOOKS}/{await subscribe(owner, URL, 'product.created')}"
+    body = {"url": "https://elsewhere.example/"}
+    is_app_error(await caller.put(of_orders, body), 403, "token_scope")
+    assert (await owner.get(of_orders)).body["url"] == URL
+    assert (await caller.put(of_products, body)).status == 200
+
+    # What the app itself may not receive any more isn't sent anywhere.
+    installed = await find_installation(admin, registered)
+    await graphql_result(admin, UPDATE, id=installed["id"], input={"scopes": ["read_products"]})
+    assert (await owner.put(of_orders, body)).status == 200
