@@ -296,6 +296,10 @@ async def _check_version(connection: asyncpg.Connection, location: DatabaseLocat
         )
     if encoding != "UTF8":
         return fail("database", f"its encoding is {encoding}; UTF8 is needed")
+    if await connection.fetchval("select pg_is_in_recovery()"):
+        return fail("database", f"{where} leads to a replica, which can't be written to")
+    if await connection.fetchval("show transaction_read_only") == "on":
+        return fail("database", "is read-only: default_transaction_read_only is on")
     return ok("database", f"PostgreSQL {version.major}.{version.micro}, {where}")
 
 

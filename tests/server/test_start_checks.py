@@ -143,6 +143,14 @@ def test_doctor_names_the_url_that_cannot_be_reached(vitrine: Vitrine, setting: 
     assert ("ok    role " in result.out) is others
 
 
+async def test_doctor_fails_on_a_database_that_is_read_only(vitrine: Vitrine, superuser: asyncpg.Connection):
+    name = urlsplit(vitrine.settings["DATABASE_URL"]).path.removeprefix("/")
+    await superuser.execute(f"alter database {name} set default_transaction_read_only = on")
+    result = vitrine("doctor")
+    assert result.code == 1
+    assert "fail  database      is read-only: default_transaction_read_only is on\n" in result.out
+
+
 @needs_pgbouncer
 @pytest.mark.usefixtures("pooled_role")
 def test_doctor_names_a_pooler_that_does_not_reach_postgresql(vitrine: Vitrine, postgres: EmbeddedServer):
