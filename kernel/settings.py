@@ -315,6 +315,7 @@ class Settings:
         "The storage of all files, shared by all machines: file:///folder, s3://bucket/prefix?endpoint=…&region=…, gs://bucket "
         "or az://container; credentials in the provider's environment variables.",
         unset="storage in VITRINE_DATA_DIR",
+        secret=True,
     )
     bulk_daily_rows: int = _setting(
         10_000_000, RATE, "The lines that the bulk queries of one user or app may have in a day; 0 for no limit."

@@ -138,8 +138,9 @@ async def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_other_addresses_are_refused_at_start(text: str):
-    with pytest.raises(SettingError, match="VITRINE_STORAGE_URL is "):
+    with pytest.raises(SettingError, match="VITRINE_STORAGE_URL is ") as refused:
         Settings.from_environment({"VITRINE_STORAGE_URL": text})
+    assert "secret@" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["VITRINE_BULK_DIR", "VITRINE_BULK_S3_BUCKET", "VITRINE_BULK_S3_SECRET_KEY"])
