@@ -51,6 +51,7 @@ async def _move(args: argparse.Namespace) -> None:
 
     if not args.to:
         raise CommandError(f"the other database is missing: set {_TO}, or use --to")
+    _check_addresses(args)
     async with open_context(read_settings()) as context:
         entry = await store_admin.find_store(args.id)
         public_id = entry.store.public_id
@@ -85,6 +86,21 @@ async def _move(args: argparse.Namespace) -> None:
         print_line(f"written after the last copy, and not moved: {tables}")
 
 
+def _check_addresses(args: argparse.Namespace) -> None:
+    from kernel.setting_types import STORAGE_URL, InvalidSetting
+    from kernel.settings import POSTGRESQL
+
+    for option, type_, address in (
+        (f"--to or {_TO}", POSTGRESQL, args.to),
+        ("--to-storage", STORAGE_URL, args.to_storage),
+    ):
+        try:
+            if address is not None:
+                type_.parse(address)
+        except InvalidSetting as error:  # the address isn't quoted: it may have a password
+            raise CommandError(f"{option}: expected {error}") from error
+
+
 async def _abandon(args: argparse.Namespace, context: CommandContext, store: Store) -> None:
     from domain.storage import open_storage
     from server.operations.move_abandonment import abandon_move, as_json, describe
@@ -103,13 +119,15 @@ async def _abandon(args: argparse.Namespace, context: CommandContext, store: Sto
 
 
 async def _check_key(args: argparse.Namespace, context: CommandContext) -> None:
+    import asyncpg
+
     from kernel.errors import Unavailable
     from kernel.settings import SettingError
     from server.start_checks import check_secret_key
 
     try:
         await check_secret_key(context.settings, replace(context.location, owner_url=args.to, serving_url=args.to))
-    except (SettingError, Unavailable) as error:
+    except (SettingError, Unavailable, asyncpg.PostgresError) as error:
         raise CommandError(f"the other database: {describe_error(error)}") from error
 
 

@@ -24,6 +24,7 @@ Lines = dict[str, str]
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SECONDS = 5.0
+_MOST_CHARACTERS = 1_000_000
 SERVES = "coalesce(t.move->>'state', '') NOT IN ('copying', 'left')"
 """Whether the store `t` is served here: what a move copies, or has left behind, is not."""
 _SERVED = f"""
@@ -60,7 +61,10 @@ class ServedStore:
 def read_cells(path: Path) -> tuple[Cell, ...]:
     """Read a file of cells: one a line, its name and the URL of its database; raises CellError."""
     cells: dict[str, Cell] = {}
-    for number, line in enumerate(_read_text(path).splitlines(), 1):
+    text = _read_text(path, _MOST_CHARACTERS + 1)  # a device has no end
+    if len(text) > _MOST_CHARACTERS:
+        raise CellError(f"{path} has more than {_MOST_CHARACTERS:,} characters; expected a line for each cell")
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
@@ -75,9 +79,10 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
     return tuple(cells.values())
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path, most: int = -1) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            return file.read(most)
     except UnicodeDecodeError as error:
         raise CellError(f"{path} is not UTF-8") from error
 

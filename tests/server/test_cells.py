@@ -84,6 +84,11 @@ def test_a_wrong_file_of_cells_is_refused_without_its_passwords(tmp_path: Path, 
     assert "secret" not in str(refused.value)
 
 
+def test_a_device_without_an_end_is_no_file_of_cells():
+    with pytest.raises(CellError, match="/dev/zero has more than 1,000,000 characters"):
+        read_cells(Path("/dev/zero"))
+
+
 def test_a_file_of_cells_may_have_comments_and_several_hosts(tmp_path: Path):
     file = tmp_path / "cells.conf"
     file.write_text("# cells\n\none postgresql://a:1,b:2/c\ntwo postgres:///d?host=/run\n", encoding="utf-8")
