@@ -255,6 +255,28 @@ async def test_a_companys_url_is_http_or_https(sample, url):
         assert (await as_vendor(sample, "PUT", "vendor_company", {"url": valid})).status == 200
 
 
+@pytest.mark.parametrize(
+    "path, change", [("vendor_company", {"city": "Olinda"}), ("vendor_profile", {"lastname": "Reis"})]
+)
+async def test_what_the_record_has_from_before_may_be_sent_back(sample, path, change):
+    await sample.execute("UPDATE vendors SET email = ''")
+    await sample.execute("UPDATE users SET phone = 'ligue'")
+    before = (await as_vendor(sample, "GET", path)).body
+    answer = await as_vendor(sample, "PUT", path, before | change)
+    assert answer.status == 200, answer.raw
+    assert (await as_vendor(sample, "GET", path)).body == before | change
+
+
+async def test_a_product_in_another_language_keeps_its_texts(new_sample):
+    sample = await new_sample(legacy_lists="cscart")
+    path = f"vendor_product/{sample.mug}"
+    before = (await as_vendor(sample, "GET", path)).body
+    answer = await as_vendor(sample, "PUT", f"{path}?sl=en", {"product": "Mug", "weight": "0.700"})
+    assert (answer.status, answer.headers["X-Ignored-Fields"]) == (200, "product")
+    after = (await as_vendor(sample, "GET", path)).body
+    assert (after["product"], after["weight"]) == (before["product"], "0.700")
+
+
 @pytest.mark.parametrize("body", [{"email": "x"}, {"company": ""}, {"company": ["x"]}, {"city": {"a": 1}}])
 async def test_invalid_contact_data_is_rejected(sample, body):
     before = await row(sample, "vendors", sample.vendor.number)

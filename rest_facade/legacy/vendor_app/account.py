@@ -19,6 +19,7 @@ from rest_facade.legacy.reshape import body_parser, message_renamer, record_rend
 from rest_facade.legacy.resource import RecordField, Resource
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
+from rest_facade.legacy.round_trip import changes_of
 from rest_facade.responses import json_response
 from rest_facade.routing import SCOPE, Handler
 
@@ -44,9 +45,9 @@ def show_company(operation: FacadeOperation) -> Handler:
     return handler
 
 
-def update_company(operation: FacadeOperation) -> Handler:
+def update_company(operation: FacadeOperation, show: FacadeOperation) -> Handler:
     """Build the handler that updates the writable fields of the vendor's company."""
-    return _update_handler(operation, _select_fields(COMPANY, _COMPANY_WRITES), "company_id", STORES)
+    return _update_handler(operation, show, _select_fields(COMPANY, _COMPANY_WRITES), "company_id", STORES)
 
 
 def show_profile(operation: FacadeOperation) -> Handler:
@@ -60,21 +61,29 @@ def show_profile(operation: FacadeOperation) -> Handler:
     return handler
 
 
-def update_profile(operation: FacadeOperation) -> Handler:
+def update_profile(operation: FacadeOperation, show: FacadeOperation) -> Handler:
     """Build the handler that updates the writable fields of the caller's user record."""
     writable = _select_fields((*USERS.fields, *USERS.input_fields), _PROFILE_WRITES)
-    return _update_handler(operation, writable, "user_id", USERS)
+    return _update_handler(operation, show, writable, "user_id", USERS)
 
 
 def _update_handler(
-    operation: FacadeOperation, writable: tuple[RecordField, ...], key: str, resource: Resource
+    operation: FacadeOperation,
+    show: FacadeOperation,
+    writable: tuple[RecordField, ...],
+    key: str,
+    resource: Resource,
 ) -> Handler:
+    """Build the handler of an update, of which what equals the record that `show` reads changes nothing."""
     parse, rename = body_parser(writable), message_renamer(writable, {})
+    render = record_renderer(resource.fields)
 
     async def handler(request: web.Request) -> web.Response:
         scope = authorize(request[SCOPE], operation)
-        variables: dict[str, Any] = {"input": parse(await read_legacy(request))}
-        variables["id"] = _company_id(scope) if key == "company_id" else str(scope.actor.user_id)
+        body = await read_legacy(request)
+        variables: dict[str, Any] = {"id": _company_id(scope) if key == "company_id" else str(scope.actor.user_id)}
+        record = (await execute(scope, show, variables))["record"]
+        variables["input"] = parse(body if record is None else changes_of(resource, body, render(record)))
         done = await execute_mutation(scope, operation, variables, rename, resource)
         return json_response(render_ids(scope, {key: done[key]}))
 

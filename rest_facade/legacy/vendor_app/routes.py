@@ -47,9 +47,9 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
     yield "GET", "vendor_start", overview.start(operations["VendorStart"])
     yield "GET", "vendor_dashboard", overview.dashboard(operations["VendorDashboard"])
     yield "GET", "vendor_company", account.show_company(operations["StoreShow"])
-    yield "PUT", "vendor_company", account.update_company(operations["VendorCompanyUpdate"])
+    yield "PUT", "vendor_company", account.update_company(operations["VendorCompanyUpdate"], operations["StoreShow"])
     yield "GET", "vendor_profile", account.show_profile(operations["VendorProfile"])
-    yield "PUT", "vendor_profile", account.update_profile(operations["UserUpdate"])
+    yield "PUT", "vendor_profile", account.update_profile(operations["UserUpdate"], operations["VendorProfile"])
     yield "GET", "vendor_categories", engine.list_handler(VENDOR_CATEGORIES, operations)
     yield "GET", "vendor_products", engine.list_handler(PRODUCTS, operations)
     yield "POST", "vendor_products", mutations.delete_products(operations["VendorProductsDelete"])
@@ -58,7 +58,9 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
     yield (
         "PUT",
         "vendor_product/{id}",
-        engine.update_handler(PRODUCTS, operations["ProductUpdate"], operations["ProductShow"]),
+        engine.update_handler(
+            PRODUCTS, operations["ProductUpdate"], operations["ProductShow"], operations["DefaultLanguage"]
+        ),
     )
     yield "GET", "vendor_product_options", product_details.options(operations["VendorProductOptions"])
     yield ("GET", "vendor_product_attachments", product_details.attachments(operations["VendorProductAttachments"]))
