@@ -29,6 +29,7 @@ MEDIA = Collection(
         filters={
             "status": FilterParameter("status", choice_parser("status", ("pending", "ready", "failed"))),
             "source_url": FilterParameter("source_url", str),
+            "sha256": FilterParameter("sha256", str),
         },
         sorts={"created_at": "CREATED_AT", "id": "ID"},
     ),

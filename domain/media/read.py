@@ -42,6 +42,7 @@ MEDIA_FILES = Entity(
         "id": ids("media files"),
         "status": EntityFilter("media_status", any_of("t.status", skewed=True), "any of these statuses", many=True),
         "source_url": EntityFilter("text", _from_sources, "fetched from any of these URLs", many=True),
+        "sha256": EntityFilter("text", any_of("t.sha256"), "with any of these contents, by their SHA-256", many=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts=sorts("created_at", "id"),

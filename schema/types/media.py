@@ -72,6 +72,9 @@ class MediaFileObject:
     srcset: str | None = _srcset(_FILE)
     mime_type: str = column(description="The type of the content; empty until it is known.", unset=Unset.LATER)
     bytes: BigInt = column(description="The size in bytes; 0 until it is known.")
+    sha256: str | None = column(
+        description="The SHA-256 of the content, in hexadecimal digits; null until it is known."
+    )
     width: int = column(description="The width in pixels; 0 for what is no image.")
     height: int = column(description="The height in pixels; 0 for what is no image.")
     blurhash: str = column(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ async def test_a_file_of_a_form_is_stored(path: str, caller: Client) -> None:
         "status": "ready",
         "mime_type": "image/png",
         "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
         "width": 120,
         "height": 80,
         "alt": "Caneca",
@@ -53,6 +55,17 @@ async def test_a_file_of_a_form_is_stored(path: str, caller: Client) -> None:
     assert {name: created.body[name] for name in expected} == expected
     assert (await caller.get(f"{path}/{created.body['id']}")).body == created.body
     assert (await send(caller, path, [file(content, "b.png")])).body == created.body
+    for sha256, found in ((expected["sha256"], [created.body]), ("0" * 64, []), ("x", [])):
+        assert (await caller.get(path, sha256=sha256)).body["media"] == found, sha256
+
+
+async def test_a_deleted_picture_is_taken_again(path: str, caller: Client) -> None:
+    content = encoded(".png", picture(50, 30))
+    first = await send(caller, path, [file(content)])
+    assert (await caller.delete(f"{path}/{first.body['id']}")).status == 204
+    again = await send(caller, path, [file(content)])
+    assert (again.status, again.body["status"], again.body["url"]) == (201, "ready", first.body["url"])
+    assert (await caller.get(f"{path}/{again.body['id']}")).body == again.body
 
 
 @pytest.mark.parametrize(

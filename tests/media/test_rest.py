@@ -13,7 +13,7 @@ from tests.media.test_files import new_link
 
 CURRENT, APPS = "/api/v1/admin/media", "/api/admin/media"
 RECORD = {
-    "id", "status", "error_message", "url", "mime_type", "bytes", "width", "height", "blurhash", "alt", "file_name", "source_url",
+    "id", "status", "error_message", "url", "mime_type", "bytes", "sha256", "width", "height", "blurhash", "alt", "file_name", "source_url",
     "created_at", "updated_at",
 }  # fmt: skip
 
