@@ -166,6 +166,11 @@ def _has_many_marks(text: str) -> bool:
 _JSON_WORDS = {None: "null", True: "true", False: "false"}
 
 
+def shorten(text: str, length: int) -> str:
+    """Return the text, cut after so many characters."""
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
 def repr_value(value: object) -> str:
     """Return a rejected value for an error message, truncated after 60 characters: `'Z'`, `12`, `null`, `true`, `[]`."""
     if value is None or isinstance(value, bool):

@@ -5,7 +5,7 @@ A document over a limit (`resolvers/engine/limits.py`) is neither parsed nor val
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -27,11 +27,12 @@ from graphql import (
     visit,
 )
 from graphql.execution.values import VariableValues, get_variable_values
-from graphql.validation import ExecutableDefinitionsRule
+from graphql.validation import ASTValidationRule, ExecutableDefinitionsRule
 
 from kernel.cache import BoundedCache
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
+from kernel.text import shorten
 from kernel.work_queues import WorkQueue
 from resolvers.engine.limits import (
     MAX_ANONYMOUS_LENGTH,
@@ -59,6 +60,8 @@ _DOCUMENTS = WorkQueue("documents", most_waiting=2)
 _SHORT_DOCUMENTS = WorkQueue("short documents", most_waiting=20)
 # Errors of validation and of the coercion of variables that are reported.
 MAX_ERRORS = 5
+# Characters of an error of validation, which quotes names of the document.
+MAX_ERROR_LENGTH = 500
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def prepare_document(
         _reject_nul(document)
     if scanned is None:
         return _reject_type_system_document(schema, document)
-    errors = validate(schema, document, RULES, max_errors=MAX_ERRORS)
+    errors = _find_errors(schema, document, RULES)
     operations = {
         (node.name.value if node.name else None): node
         for node in document.definitions
@@ -156,10 +159,20 @@ def prepare_document(
 
 def _reject_type_system_document(schema: GraphQLSchema, document: DocumentNode) -> PreparedDocument:
     """Return the errors of a document that the parser accepts and the scanner rejects: it contains type definitions."""
-    errors = validate(schema, document, [ExecutableDefinitionsRule], max_errors=MAX_ERRORS)
+    errors = _find_errors(schema, document, [ExecutableDefinitionsRule])
     if not errors:
         raise ValidationFailed("the document can't be read")
     return PreparedDocument(None, tuple(errors), {})
+
+
+def _find_errors(
+    schema: GraphQLSchema, document: DocumentNode, rules: Collection[type[ASTValidationRule]]
+) -> list[GraphQLError]:
+    """Return the errors of a document, shortened: each quotes names of any length."""
+    errors = validate(schema, document, rules, max_errors=MAX_ERRORS)
+    for error in errors:
+        error.message = shorten(error.message, MAX_ERROR_LENGTH)
+    return errors
 
 
 def _cycle_error(text: str, cycle: tuple[ScannedSpread, ...]) -> GraphQLError:
@@ -167,7 +180,7 @@ def _cycle_error(text: str, cycle: tuple[ScannedSpread, ...]) -> GraphQLError:
     names = [spread.name for spread in cycle]
     via = f" via {', '.join(repr(name) for name in names[:-1])}" if len(names) > 1 else ""
     return GraphQLError(
-        f"Cannot spread fragment '{names[-1]}' within itself{via}.",
+        shorten(f"Cannot spread fragment '{names[-1]}' within itself{via}.", MAX_ERROR_LENGTH),
         source=Source(text),
         positions=[spread.position for spread in cycle],
     )

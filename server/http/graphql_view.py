@@ -21,6 +21,7 @@ from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.request_parts import record_serialization
 from kernel.scope import Actor, ActorKind, Scope
+from kernel.text import shorten
 from models.reading.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
@@ -363,7 +364,7 @@ def _document_not_found(request: web.Request, *, is_apollo: bool) -> web.Respons
 def operation_error(prepared: PreparedDocument, name: str | None) -> str:
     """Return why a document has no operation to execute."""
     if name:
-        return f"the document has no operation named {name}"
+        return f"the document has no operation named {shorten(name, 60)}"
     if not prepared.operations:
         return "the document has no operation"
     return "operationName is required: the document has several operations"

@@ -110,6 +110,22 @@ def test_a_fragment_cycle_is_reported_like_validation_without_validating(
 @pytest.mark.parametrize(
     "text",
     [
+        "query NAME { products(limit: $a) { id } }",
+        "{ products { NAME } }",
+        "{ products { ...NAME } }",
+        "{ products { ...NAME } } fragment NAME on Product { ...NAME }",
+        "type NAME { id: ID }",
+    ],
+)
+def test_an_error_of_a_document_quotes_a_part_of_a_long_name(text: str) -> None:
+    prepared = prepare_document(root.public_schema(), text.replace("NAME", "x" * 30_000), limited=True)
+    assert prepared.errors
+    assert all("xxx" in error.message and len(error.message) < 600 for error in prepared.errors)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "{products(filter:" + "[" * 900 + "]" * 900 + "){id}}",
         "query($a:" + "[" * 900 + "Int" + "]" * 900 + "){products{id}}",
         "{products{" + "... on Product{" * 390 + "id" + "}" * 392,
