@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from unicodedata import bidirectional, category
 from uuid import UUID
 
 from asyncpg import Record
@@ -32,6 +33,18 @@ MAX_CLIENT_ID = 200
 SECRET_OVERLAP = timedelta(hours=24)
 
 
+# Characters that change the direction of the text after them, or end its line.
+_DIRECTIONS = frozenset(("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI", "B"))
+
+
+def _parse_name(value: object) -> object:
+    """Parse the name of an app. The consent page shows it to administrators of any store: it looks like what it is."""
+    name = text(MAX_NAME, blank=False)(value)
+    if any(category(character) == "Cc" or bidirectional(character) in _DIRECTIONS for character in str(name)):
+        raise InvalidValue(f"is {repr_value(name)}; expected one line without characters that change its direction")
+    return name
+
+
 def _parse_mode(value: object) -> str:
     if value not in MODES:
         raise InvalidValue(f"is {repr_value(value)}; expected live or test")
@@ -39,7 +52,7 @@ def _parse_mode(value: object) -> str:
 
 
 FIELDS: Mapping[str, InputField] = {
-    "name": InputField("name", text(MAX_NAME, blank=False), "name_invalid", required="name_required"),
+    "name": InputField("name", _parse_name, "name_invalid", required="name_required"),
     "redirect_uris": InputField("redirect_uris", parse_redirect_uris, "redirect_uri_invalid", required="required"),
     "scopes": InputField("scopes", parse_app_scopes, "scope_unknown", required="required"),
     "mode": InputField("mode", _parse_mode, "mode_invalid"),

@@ -69,6 +69,8 @@ async def test_registering_an_app_returns_its_secret_once(admin):
     [
         ({"name": ""}, {"name": "name_required"}),
         ({"name": "x" * 101}, {"name": "name_invalid"}),
+        ({"name": "Banco\nOficial"}, {"name": "name_invalid"}),
+        ({"name": "Banco \u202elaicifO"}, {"name": "name_invalid"}),
         ({"scopes": []}, {"scopes": "scope_unknown"}),
         ({"scopes": ["write_payments"]}, {"scopes": "scope_unknown"}),
         ({"call_urls": {"payments": "http://10.0.0.1/"}}, {"call_urls": "url_invalid"}),
