@@ -55,8 +55,8 @@ async def test_a_file_of_a_form_is_stored(path: str, caller: Client) -> None:
     assert {name: created.body[name] for name in expected} == expected
     assert (await caller.get(f"{path}/{created.body['id']}")).body == created.body
     assert (await send(caller, path, [file(content, "b.png")])).body == created.body
-    for sha256, found in ((expected["sha256"], [created.body]), ("0" * 64, []), ("x", [])):
-        assert (await caller.get(path, sha256=sha256)).body["media"] == found, sha256
+    for sha256, listed in ((expected["sha256"], [created.body]), ("0" * 64, []), ("x", [])):
+        assert (await caller.get(path, sha256=sha256)).body["media"] == listed, sha256
 
 
 async def test_a_deleted_picture_is_taken_again(path: str, caller: Client) -> None:

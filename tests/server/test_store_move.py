@@ -663,7 +663,7 @@ async def test_the_command_moves_a_store_and_back(sample: SampleStore, databases
     for option, address in (("--to", "postgresql://a:secret@[b/c"), ("--to-storage", "s3://a:secret@[b")):
         refused = vitrine("tenant", "move", sample.host, "--to", databases.there, option, address).error_line
         assert option in refused, refused
-        assert "secret" not in refused, refused
+        assert "secret" not in refused, (option, refused)
     vitrine = Vitrine(
         tmp_path, DATABASE_URL=databases.here, VITRINE_SECRET_KEY=SECRET, VITRINE_MOVE_TO_URL=databases.there
     )
