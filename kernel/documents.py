@@ -17,6 +17,8 @@ _CNPJ_FORM = re.compile(r"[0-9A-Z]{12}[0-9]{2}")
 _CEP_FORM = re.compile(r"[0-9]{8}")
 # NT Conjunta 2025.001: state, year and month; twelve letters or digits of the issuer's CNPJ; its check digits and the rest of the note.
 _ACCESS_KEY_FORM = re.compile(r"[0-9]{6}[0-9A-Z]{12}[0-9]{26}")
+CHAVE_NOTA_CHECK = "chave_nota_valid"
+"""The free field of an order that says whether its access key has the right check digit; computed, never an input."""
 # An area code has no zero. Mobile numbers begin with 9 and have nine digits, fixed ones have eight (Anatel). Unassigned area codes
 # are accepted, so that new ones need no change here.
 MIN_PHONE_DIGITS, MAX_PHONE_DIGITS = 8, 20
@@ -111,6 +113,14 @@ def chave_nota_check_digit(first_43: str) -> int:
 def has_valid_check_digit(chave_nota: str) -> bool:
     """Return whether the last of an access key's 44 characters is its check digit; the key comes from `parse_chave_nota`."""
     return chave_nota_check_digit(chave_nota[:-1]) == int(chave_nota[-1])
+
+
+def is_chave_nota(value: object) -> bool:
+    """Return whether the value is an access key with the right check digit."""
+    try:
+        return has_valid_check_digit(parse_chave_nota(value))
+    except InvalidValue:
+        return False
 
 
 def cep_text(value: object) -> object:

@@ -14,15 +14,12 @@ import orjson
 
 from domain import events
 from domain.orders.locked import lock_order
-from kernel.documents import has_valid_check_digit, parse_chave_nota
+from kernel.documents import CHAVE_NOTA_CHECK, has_valid_check_digit, parse_chave_nota
 from kernel.fields import InputField, InputValues, read_fields, text
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, transaction
-
-# Result of validating the access key's check digit; computed, never an input.
-CHECK_RESULT = "chave_nota_valid"
 
 _UPDATE = """
 UPDATE orders SET fields_data = (fields_data - $3::text[]) || $4::text::jsonb, updated_at = $5
@@ -73,9 +70,9 @@ async def set_fiscal_data(scope: Scope, order: object, values: InputValues) -> i
     """
     fields = read_fields(FIELDS, values)
     if fields.get("chave_nota") is not None:
-        fields[CHECK_RESULT] = "Y" if has_valid_check_digit(fields["chave_nota"]) else "N"
+        fields[CHAVE_NOTA_CHECK] = "Y" if has_valid_check_digit(fields["chave_nota"]) else "N"
     elif "chave_nota" in fields:
-        fields[CHECK_RESULT] = None
+        fields[CHAVE_NOTA_CHECK] = None
     async with transaction(scope):
         locked = await lock_order(scope, order)
         if await _store(scope, locked.id, fields):

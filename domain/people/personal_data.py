@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from domain.orders.fiscal import CHECK_RESULT, FIELDS
+from domain.orders.fiscal import FIELDS
+from kernel.documents import CHAVE_NOTA_CHECK
 from kernel.scope import Scope
 from models.connection.database import fetch, fetchval
 
 # Of an order's free fields, those of its invoice.
-_INVOICE_FIELDS = ", ".join(f"'{name}'" for name in (*FIELDS, CHECK_RESULT, "cpf", "cnpj", "inscricao_estadual"))
+_INVOICE_FIELDS = ", ".join(f"'{name}'" for name in (*FIELDS, CHAVE_NOTA_CHECK, "cpf", "cnpj", "inscricao_estadual"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kernel.documents import MAX_PHONE_DIGITS, cep_text, only_digits
+from kernel.documents import CHAVE_NOTA_CHECK, MAX_PHONE_DIGITS, cep_text, is_chave_nota, only_digits
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     InputField,
@@ -102,11 +102,19 @@ def state_errors(address: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return {"state": ("state_invalid", f"state is {repr_value(state)}; expected a state of Brazil such as SP")}
 
 
-def json_object(value: object) -> object:
+def json_object(value: object) -> dict[str, Any]:
     """Parse an object of arbitrary fields."""
     if not isinstance(value, Mapping):
         raise InvalidValue(f"is {repr_value(value)}; expected an object")
     return dict(value)
+
+
+def order_fields(value: object) -> object:
+    """Parse the free fields of an order; of a fiscal note's access key among them, `chave_nota_valid` is calculated, not taken."""
+    fields = {name: member for name, member in json_object(value).items() if name != CHAVE_NOTA_CHECK}
+    if "chave_nota" not in fields:
+        return fields
+    return {**fields, CHAVE_NOTA_CHECK: "Y" if is_chave_nota(fields["chave_nota"]) else "N"}
 
 
 def options_object(value: object) -> object:
@@ -130,7 +138,7 @@ ORDER_FIELDS: Mapping[str, InputField] = {
     "discount_cents": InputField("discount_cents", cents(nullable=True), code="discount_invalid"),
     "coupon_code": InputField("coupon_code", short_text, code="coupon_invalid"),
     "points_to_use": InputField("points_to_use", integer(), code="points_invalid"),
-    "fields": InputField("fields", json_object),
+    "fields": InputField("fields", order_fields),
     "created_at": InputField("created_at", timestamp),
 }
 LINE_FIELDS: Mapping[str, InputField] = {

@@ -36,11 +36,11 @@ from domain.purchase.lines import (
 )
 from domain.purchase.order_rows import address_row
 from domain.purchase.references import OrderReferences, load_references, reject_unavailable
-from kernel.errors import RuleViolation
+from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.scope import STAFF, ActorKind, Scope
 from models import audit
-from models.connection.database import execute, fetchval, transaction
+from models.connection.database import fetchval, transaction
 from models.rows import insert_row, json_text, update_row
 
 _LEDGER_COLUMNS = frozenset(
@@ -56,7 +56,10 @@ _PRICING_FIELDS = frozenset({"discount_cents", *_METHODS})
 _ADD_FIELDS = """
 UPDATE orders SET fields_data = fields_data || $3::text::jsonb
 WHERE tenant_id = $1 AND id = $2 AND fields_data || $3::text::jsonb <> fields_data
+RETURNING octet_length(fields_data::text)
 """
+# Fields are added, never replaced as a whole; a note's XML, in two forms, and its other fields have room.
+_MAX_FIELDS_BYTES = 8 * 1024 * 1024
 _ADDRESS = "SELECT id FROM order_addresses WHERE tenant_id = $1 AND order_id = $2 AND kind = $3"
 
 
@@ -332,8 +335,17 @@ async def _write(
         changed |= bool(address) and await _write_address(scope, locked, kind, address)
     values = read_fields({"fields": ORDER_FIELDS["fields"]}, changes)
     if values.get("fields"):
-        changed |= bool(await execute(_ADD_FIELDS, scope.store.id, locked.id, json_text(values["fields"])))
+        changed |= await _add_fields(scope, locked, values["fields"])
     return await update_row(scope, "orders", locked.id, touch=changed, **columns, updated_at=scope.now)
+
+
+async def _add_fields(scope: Scope, locked: LockedOrder, fields: Mapping[str, Any]) -> bool:
+    """Merge free fields into those of the order, and return whether that changed any; raises ValidationFailed for too many bytes."""
+    size = await fetchval(_ADD_FIELDS, scope.store.id, locked.id, json_text(fields))
+    if size is not None and size > _MAX_FIELDS_BYTES:
+        text = f"fields would have {size} bytes in all; expected at most {_MAX_FIELDS_BYTES}"
+        raise ValidationFailed(text, field="fields")
+    return size is not None
 
 
 async def _write_address(scope: Scope, locked: LockedOrder, kind: str, address: Mapping[str, Any]) -> bool:

@@ -73,6 +73,28 @@ async def test_anything_but_44_digits_is_rejected(sample, key):
     assert await fields(sample) == {}
 
 
+async def test_the_check_of_a_key_among_the_fields_of_an_order_is_calculated_too(sample):
+    await put(sample, {"chave_nota": KEY})
+    order = f"/api/orders/{sample.order}"
+    for key, check in ((WRONG_KEY, "N"), ("123", "N"), (KEY, "Y")):
+        assert (await sample.put(order, {"fields": {"chave_nota": key}})).status == 200, key
+        assert await fields(sample) == {"chave_nota": key, "chave_nota_valid": check}
+    assert (await sample.put(order, {"fields": {"chave_nota_valid": "N", "mine": "x"}})).status == 200
+    assert await fields(sample) == {"chave_nota": KEY, "chave_nota_valid": "Y", "mine": "x"}
+
+
+async def test_the_fields_of_an_order_have_a_size_together(sample):
+    order = f"/api/orders/{sample.order}"
+    for number in range(4):
+        assert (await sample.put(order, {"fields": {f"field_{number}": "x" * 2_000_000}})).status == 200, number
+    refused = await sample.put(order, {"notes": "x", "fields": {"field_4": "x" * 500_000}})
+    assert (refused.status, refused.body["status"]) == (400, 400)
+    assert refused.body["message"].endswith("expected at most 8388608")
+    record = (await sample.get(order)).body
+    assert (len(record["fields"]), record["notes"]) == (4, "")
+    assert (await sample.put(order, {"fields": {"field_3": ""}})).status == 200
+
+
 @pytest.mark.parametrize("value", ["é", "a", "a===", "<nfe/>", "YQ", 5, []])
 async def test_invalid_base64_is_rejected(sample, value):
     answer = await put(sample, {"base64_xml": value})
