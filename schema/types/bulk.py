@@ -39,8 +39,15 @@ class BulkFileObject:
 
 
 async def _result_links(scope: Scope, results: Sequence[Any]) -> list[Any]:
-    links = [None if result is None else await signed_link(scope, DOWNLOAD, str(result)) for result in results]
-    return [None if link is None else Row(url=link.url, expires_at=link.expires_at) for link in links]
+    return [None if result is None else await _result_link(scope, *result.split()) for result in results]
+
+
+async def _result_link(scope: Scope, operation: str, *scopes: str) -> Any:
+    """Return the link; None for a token with fewer scopes than the operation had, which would read by it what it may not."""
+    if not scope.actor.scopes.issuperset(scopes):
+        return None
+    link = await signed_link(scope, DOWNLOAD, operation)
+    return Row(url=link.url, expires_at=link.expires_at)
 
 
 @entity_type(BULK_OPERATIONS, "BulkOperation")
@@ -60,7 +67,8 @@ class BulkOperationObject:
     )
     error_message: str = column(description="The error message; empty unless it failed.", unset=Unset.LATER)
     result: BulkFileObject | None = calculated(
-        "(CASE WHEN t.state = 'completed' OR t.kind = 'mutation' AND t.due_at IS NULL AND t.file_size > 0 THEN t.public_id END)",
+        "(CASE WHEN t.state = 'completed' OR t.kind = 'mutation' AND t.due_at IS NULL AND t.file_size > 0"
+        " THEN concat_ws(' ', t.public_id, array_to_string(t.scopes, ' ')) END)",
         _result_links,
         "The result; null until it is complete. A mutation that failed or was cancelled has that of the lines that were executed.",
     )

@@ -18,7 +18,7 @@ from resolvers import bulk_queries
 from tests.bulk.conftest import Bulk
 from tests.harness.clients import NewApp, NewClient
 from tests.harness.http import Client
-from tests.harness.oauth import UNINSTALL, graphql_result
+from tests.harness.oauth import UNINSTALL, graphql_result, issue_tokens, refresh_tokens, register_app
 from tests.harness.records import add_category, add_product
 from tests.harness.sample_store import SampleStore
 from tests.harness.scopes import execute, rows, system_scope, value
@@ -240,6 +240,26 @@ async def test_withdrawn_rights_stop_an_operation_that_has_not_begun(bulk: Bulk,
     rows_ = await rows(clerk.store, "select state, error_code from bulk_operations")
     assert [tuple(row) for row in rows_] == [("failed", "FORBIDDEN")]
     assert not list(bulk.folder.rglob(f"{created['id']}*"))
+
+
+async def test_a_token_with_fewer_scopes_than_an_operation_gets_no_link_to_its_result(bulk: Bulk, admin: Client):
+    app = await register_app(admin, scopes=["read_orders", "read_products"])
+    tokens = await issue_tokens(admin, app, ["read_orders", "read_products"])
+    narrow = await refresh_tokens(admin, tokens["refresh_token"], scope="read_products")
+    wide, caller = (admin.with_token(each["access_token"]) for each in (tokens, narrow.body))
+    of_all = await bulk.create(wide, "{ orders { id } }")
+    assert await bulk.work() == 1
+    of_products = await bulk.create(caller, "{ products { id } }")
+    assert await bulk.work() == 1
+    for client, operation, has_link in (
+        (wide, of_all, True),
+        (wide, of_products, True),
+        (caller, of_all, False),
+        (caller, of_products, True),
+    ):
+        shown = await bulk.show(client, operation["id"])
+        assert shown["state"] == "completed", operation
+        assert (shown["result"] is not None) is has_link, operation
 
 
 async def test_a_removed_app_reads_nothing_more(bulk: Bulk, admin: Client, new_app: NewApp):
