@@ -35,7 +35,7 @@ from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
 PATH = "/api/products/{product_id}/options/combinations"
-OPERATIONS = ("List", "Show", "Create", "Update", "Delete")
+OPERATIONS = ("List", "Show", "Before", "Create", "Update", "Delete")
 PREFIX = "ProductCombination"
 _REQUIRED = ("combination",)
 
@@ -97,7 +97,7 @@ def routes(operations: Operations) -> list[Route]:
         ("POST", PATH, _create_handler(by_action["Create"]), True),
         ("POST", f"{PATH}/batch", _batch_handler(by_action["Create"]), True),
         ("GET", f"{PATH}/{{id}}", _show_handler(by_action["Show"]), False),
-        ("PUT", f"{PATH}/{{id}}", update_handler(COMBINATIONS, by_action["Update"]), False),
+        ("PUT", f"{PATH}/{{id}}", update_handler(COMBINATIONS, by_action["Update"], by_action["Before"]), False),
         ("DELETE", f"{PATH}/{{id}}", delete_handler(COMBINATIONS, by_action["Delete"]), False),
     )
     return [

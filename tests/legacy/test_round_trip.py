@@ -52,6 +52,7 @@ async def test_a_record_sent_back_unchanged_changes_nothing(store: SampleStore, 
         answers.append(await store.put(path, body))
         assert answers[-1].status == 200, (body, answers[-1].raw)
         assert (await store.get(path)).body == before.body, body
+        assert "X-Ignored-Fields" not in answers[-1].headers, body
     # What changes nothing answers the ids that a change does.
     change = update_body_of(store, resource)
     change.pop("combination", None)  # the hash is one of the ids
