@@ -158,6 +158,16 @@ async def test_the_serving_role_does_not_bypass_row_level_security(database):
     assert await db.fetchval("select current_user") == "vitrine_app"
 
 
+async def test_no_temporary_table_takes_the_place_of_one_that_a_function_uses_as_its_owner(database):
+    functions = await db.fetch(
+        "select proname, proconfig from pg_proc where prosecdef and pronamespace = 'public'::regnamespace"
+    )
+    assert len(functions) > 4
+    for function in functions:
+        [path] = [each for each in function["proconfig"] or [""] if each.startswith("search_path=")]
+        assert path.endswith(", pg_temp"), function["proname"]
+
+
 async def test_the_owner_sees_one_store_although_it_may_act_as_the_worker(database_url, scope, other_scope):
     """On PostgreSQL 15 the owner inherits the policies of the worker and of search."""
     for each in (scope, other_scope):
