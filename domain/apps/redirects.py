@@ -22,7 +22,9 @@ def parse_redirect_uris(value: object) -> list[str]:
 
 def _parse_redirect_uri(uri: object) -> str:
     if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not URL_CHARACTERS.fullmatch(uri):
-        raise InvalidValue(f"holds {repr_value(uri)}; expected an address of at most {MAX_LENGTH} characters")
+        raise InvalidValue(
+            f"holds {repr_value(uri)}; expected an address of at most {MAX_LENGTH} characters, in ASCII and without spaces"
+        )
     if "#" in uri:
         raise InvalidValue(f"holds {repr_value(uri)}; expected an address without a fragment")
     try:

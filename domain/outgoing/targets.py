@@ -60,7 +60,9 @@ def parse_target(url: str, *, allows_private: bool) -> Target:
     `allows_private` is VITRINE_PRIVATE_ENDPOINTS: it permits `http` and private addresses.
     """
     if not isinstance(url, str) or len(url) > MAX_LENGTH or not URL_CHARACTERS.fullmatch(url):
-        raise InvalidValue(f"is {repr_value(url)}; expected an https address of at most {MAX_LENGTH} characters")
+        raise InvalidValue(
+            f"is {repr_value(url)}; expected an https address of at most {MAX_LENGTH} characters, in ASCII and without spaces"
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
