@@ -257,7 +257,10 @@ def _date(value: object) -> tuple[str, int | None]:
 
 
 def _checkbox(value: object) -> tuple[str, int | None]:
-    return ("Y" if flag(value) else "N"), None
+    try:
+        return ("Y" if flag(value) else "N"), None
+    except InvalidValue as error:
+        raise InvalidValue(f"is {repr_value(value)}; expected Y or N") from error
 
 
 _READERS: Mapping[str, Callable[[object], tuple[str, int | None]]] = {

@@ -80,6 +80,14 @@ async def test_a_wrong_date_is_named_once(sample: SampleStore) -> None:
     assert await write(sample, feature, "x", 400) == expected
 
 
+async def test_a_wrong_value_of_a_checkbox_names_its_letters(sample: SampleStore) -> None:
+    feature, _ = await create_feature(sample, "C")
+    for value in ("true", "1", "x"):
+        expected = f"the value of feature {feature} is {value!r}; expected Y or N"
+        assert await write(sample, feature, value, 400) == expected
+    assert (await write(sample, feature, True))["value"] == "Y"
+
+
 async def test_only_an_explicit_empty_value_erases(sample: SampleStore) -> None:
     feature, ids = await create_feature(sample, "E", "Zed")
     for silent in ({"feature_type": "E"}, {}, {"description": "x"}):
