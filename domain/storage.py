@@ -6,6 +6,7 @@ refuses is logged with its reason.
 
 from __future__ import annotations
 
+import asyncio
 import mmap
 import os
 import re
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -34,6 +36,8 @@ _FULL = re.compile(
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _CHUNK = 256 * 1024
+# A request that is cancelled sooner says nothing about the storage: its client has left.
+_SLOW_SECONDS = 10.0
 _TIMES = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "600s"}
 _RETRIES: Any = {
     "max_retries": 2,
@@ -231,9 +235,14 @@ def _flush(path: Path) -> None:
 
 @contextmanager
 def _failures(action: str, key: str) -> Iterator[None]:
-    """Turn errors of the library into ours; FileNotFoundError and FileExistsError pass."""
+    """Turn errors of the library into ours; FileNotFoundError and FileExistsError pass, and the time-out of a request, which is logged."""
+    began = monotonic()
     try:
         yield
+    except asyncio.CancelledError:
+        if (seconds := monotonic() - began) > _SLOW_SECONDS:
+            logging.event("storage has not answered", level="error", action=action, key=key, seconds=round(seconds, 1))
+        raise
     except AlreadyExistsError as error:
         raise FileExistsError(key) from error
     except FileNotFoundError as error:

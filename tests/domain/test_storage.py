@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from domain import storage
 from domain.storage import Storage, open_storage
 from kernel.errors import StorageFull, Unavailable
 from kernel.settings import SettingError, Settings
@@ -147,6 +149,21 @@ def test_other_addresses_are_refused_at_start(text: str):
 def test_a_replaced_setting_is_refused_with_the_name_of_the_new_one(name: str):
     with pytest.raises(SettingError, match=f"^{name} is no setting any more; expected VITRINE_STORAGE_URL"):
         Settings.from_environment({name: "x"})
+
+
+async def test_a_storage_that_does_not_answer_is_logged_when_the_time_of_the_request_is_over(
+    s3: S3Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(storage, "_SLOW_SECONDS", 0.2)
+    silent = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    files = open_storage(f"s3://files?endpoint=http://127.0.0.1:{port}")
+    for seconds, is_logged in ((0.05, False), (0.4, True)):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await files.head("media/1")
+        assert ("storage has not answered" in capfd.readouterr().err) is is_logged, seconds
+    silent.close()
 
 
 async def test_the_deployment_is_checked_with_one_line(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
