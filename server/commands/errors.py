@@ -29,7 +29,7 @@ def _with_cause(error: DomainError) -> str:
     """Append the system's message when the database is unavailable; safe to show to an operator."""
     if isinstance(error, ValidationFailed) or error.__cause__ is None or error.status != 503:
         return error.message
-    return f"{error.message} ({error.__cause__})"
+    return f"{error.message} ({str(error.__cause__) or type(error.__cause__).__name__})"
 
 
 def _describe_database_error(error: BaseException) -> str | None:
