@@ -112,7 +112,7 @@ def event_sql(parameters: Sequence[str]) -> str:
     return f"""
 event_number AS (
     INSERT INTO event_sequences (tenant_id, public_id, subject_type, subject_id, latest)
-    SELECT $1, {public_id}, {subject_type}, {subject_id}, 1 WHERE {name}::text IS NOT NULL
+    SELECT $1, {public_id}, {subject_type}, {subject_id}, 1
     ON CONFLICT (tenant_id, subject_type, subject_id) DO UPDATE SET latest = event_sequences.latest + 1
     RETURNING latest
 ), event AS (
@@ -121,23 +121,19 @@ event_number AS (
     SELECT $1, {public_id}, {name}, {subject_type}, {subject_id}, latest, {data}::text::jsonb, {request_id}, {at}, {traceparent}
     FROM event_number
 ), notified AS (
-    SELECT pg_notify({channel}, '') AS sent WHERE {name}::text IS NOT NULL AND {_HAS_ENDPOINT}
+    SELECT pg_notify({channel}, '') AS sent WHERE {_HAS_ENDPOINT}
 )
 """
 
 
-def event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
-    """Return the arguments of `event_sql`; None for no event."""
-    name, subject_type, subject_id, data = (None,) * 4
-    if event is not None:
-        name, subject_type, subject_id = event.name, event.subject_type, event.subject_id
-        data = event.json
+def event_arguments(scope: Scope, event: Event) -> tuple[Any, ...]:
+    """Return the arguments of `event_sql`."""
     return (
         uuid7(),
-        name,
-        subject_type,
-        subject_id,
-        data,
+        event.name,
+        event.subject_type,
+        event.subject_id,
+        event.json,
         scope.request_id,
         scope.now,
         CHANNEL,
@@ -299,14 +295,11 @@ async def emit_order_updated(
     order_id: int,
     *,
     previous_status: str | None = None,
-    emit_events: bool = True,
 ) -> None:
     """Emit `order.updated` with the current state of an order, followed by `order.cancelled` if that is its new status.
 
-    A change of status also creates notifications. `emit_events=False` emits nothing (an import without `--events`).
+    A change of status also creates notifications.
     """
-    if not emit_events:
-        return
     [order] = await _load_orders(scope, [order_id])
     has_new_status = previous_status not in (None, order.status)
     names = (ORDER_UPDATED, ORDER_CANCELLED) if has_new_status and order.status == _CANCELLED else (ORDER_UPDATED,)

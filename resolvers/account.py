@@ -8,6 +8,7 @@ from auth.access import Access
 from domain.people import own_account, registration, two_factor
 from models.reading.queries import Row
 from resolvers.engine.compiled_results import RESULT, ResultField
+from resolvers.mutation_helpers import acknowledgement
 from schema.declaration import declare
 from schema.fields import root_field
 from schema.inputs import provided_fields
@@ -59,7 +60,7 @@ class TwoFactorMutations:
         caller may administer (no code is needed if the caller has no two-factor authentication).
         """
         await two_factor.disable(info.context.scope, password, code, user_id)
-        return _acknowledge(TWO_FACTOR_DISABLED)
+        return acknowledgement(TWO_FACTOR_DISABLED)
 
 
 @declare
@@ -72,7 +73,7 @@ class OwnAccountMutations:
         lockout.
         """
         await own_account.change_password(info.context.scope, current_password, new_password)
-        return _acknowledge(own_account.PASSWORD_CHANGED)
+        return acknowledgement(own_account.PASSWORD_CHANGED)
 
     @root_field(SIGNED_IN_USERS)
     async def email_change(self, info: Info, password: str, new_email: str) -> AcknowledgementObject:
@@ -80,7 +81,7 @@ class OwnAccountMutations:
         doesn't reveal whether the address is registered. A wrong password counts toward the lockout.
         """
         await own_account.request_email_change(info.context.scope, password, new_email)
-        return _acknowledge(own_account.EMAIL_CHANGE_SENT)
+        return acknowledgement(own_account.EMAIL_CHANGE_SENT)
 
     @root_field(_CUSTOMERS_ONLY)
     async def account_delete_request(
@@ -90,7 +91,7 @@ class OwnAccountMutations:
         permanently. A `password` is verified first; a wrong one counts toward the lockout.
         """
         deleted = await own_account.delete_own_account(info.context.scope, token, password)
-        return _acknowledge(own_account.ACCOUNT_DELETED if deleted else own_account.DELETION_SENT)
+        return acknowledgement(own_account.ACCOUNT_DELETED if deleted else own_account.DELETION_SENT)
 
 
 @declare
@@ -103,25 +104,25 @@ class RegistrationMutations:
         notified by e-mail. Emits `user.registered`.
         """
         await registration.register(info.context.scope, provided_fields(input))
-        return _acknowledge(registration.REGISTERED)
+        return acknowledgement(registration.REGISTERED)
 
     @root_field(ANYONE)
     async def email_verify(self, info: Info, token: str | None = None) -> AcknowledgementObject:
         """Verify an e-mail address with the token sent to it."""
         await registration.verify_email(info.context.scope, token)
-        return _acknowledge(registration.EMAIL_VERIFIED)
+        return acknowledgement(registration.EMAIL_VERIFIED)
 
     @root_field(ANYONE)
     async def email_resend(self, info: Info, email: str | None = None) -> AcknowledgementObject:
         """Resend the verification e-mail; at most three per hour."""
         await registration.resend_verification(info.context.scope, email)
-        return _acknowledge(registration.VERIFICATION_SENT)
+        return acknowledgement(registration.VERIFICATION_SENT)
 
     @root_field(ANYONE)
     async def password_forgot(self, info: Info, email: str | None = None) -> AcknowledgementObject:
         """Send a password reset e-mail; at most three per hour."""
         await registration.forgot_password(info.context.scope, email)
-        return _acknowledge(registration.RESET_SENT)
+        return acknowledgement(registration.RESET_SENT)
 
     @root_field(ANYONE)
     async def password_reset(
@@ -129,11 +130,7 @@ class RegistrationMutations:
     ) -> AcknowledgementObject:
         """Set a new password with a password reset token; revokes all sessions and keeps two-factor authentication enabled."""
         await registration.reset_password(info.context.scope, token, password)
-        return _acknowledge(registration.PASSWORD_RESET)
-
-
-def _acknowledge(message: str) -> AcknowledgementObject:
-    return Row(message=message)  # type: ignore[return-value]
+        return acknowledgement(registration.PASSWORD_RESET)
 
 
 QUERIES = (TwoFactorQueries,)

@@ -84,6 +84,11 @@ def deleted_record(id: str) -> Any:
     return Row(id=id)
 
 
+def acknowledgement(message: str) -> Any:
+    """Return an `Acknowledgement`, or another object that has a message alone."""
+    return Row(message=message)
+
+
 def delete_field(access: Access, description: str, delete: Callable[[Scope, ID], Awaitable[object]]) -> Any:
     """Declare a mutation that deletes a record by its ID, or revokes it."""
 

@@ -11,7 +11,7 @@ from domain.people import newsletter, outreach, stock_notices
 from models.reading.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import rename_fields
+from resolvers.mutation_helpers import acknowledgement, rename_fields
 from schema.declaration import declare
 from schema.fields import root_field
 from schema.scalars import ID
@@ -57,19 +57,19 @@ class NewsletterMutations:
         which nothing is sent.
         """
         await newsletter.request_subscription(info.context.scope, {"email": email, "lang_code": lang_code})
-        return _acknowledge(newsletter.REQUESTED)
+        return acknowledgement(newsletter.REQUESTED)
 
     @root_field(_SHOPPERS)
     async def newsletter_confirm(self, info: Info, token: str) -> AcknowledgementObject | None:
         """Subscribe the address that a token was sent to, which gets a mail with the token for `newsletter_cancel`."""
         await newsletter.confirm_subscription(info.context.scope, token)
-        return _acknowledge(newsletter.CONFIRMED)
+        return acknowledgement(newsletter.CONFIRMED)
 
     @root_field(_SHOPPERS)
     async def newsletter_cancel(self, info: Info, token: str) -> AcknowledgementObject | None:
         """End the newsletter subscription of the address that a token was sent to."""
         await newsletter.cancel_subscription(info.context.scope, token)
-        return _acknowledge(newsletter.CANCELLED)
+        return acknowledgement(newsletter.CANCELLED)
 
 
 @declare
@@ -85,23 +85,19 @@ class StockNoticeMutations:
         """
         values = {"email": email, "product": product_id, "combination": combination_id}
         await stock_notices.request_notice(info.context.scope, values)
-        return _acknowledge(stock_notices.REQUESTED)
+        return acknowledgement(stock_notices.REQUESTED)
 
     @root_field(_SHOPPERS)
     async def stock_notice_confirm(self, info: Info, token: str) -> AcknowledgementObject | None:
         """Confirm the notice that a token was mailed for."""
         await stock_notices.confirm_notice(info.context.scope, token)
-        return _acknowledge(stock_notices.CONFIRMED)
+        return acknowledgement(stock_notices.CONFIRMED)
 
     @root_field(_SHOPPERS)
     async def stock_notice_cancel(self, info: Info, token: str) -> AcknowledgementObject | None:
         """Cancel the notice that a token was mailed for."""
         await stock_notices.cancel_notice(info.context.scope, token)
-        return _acknowledge(stock_notices.CANCELLED)
-
-
-def _acknowledge(message: str) -> Any:
-    return Row(message=message)
+        return acknowledgement(stock_notices.CANCELLED)
 
 
 QUERIES = (

@@ -19,7 +19,7 @@ from models.reading import row_reads
 from models.reading.queries import Condition, Row
 from models.reading.response_shapes import CalculatedField, ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.engine.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
-from resolvers.mutation_helpers import delete_field
+from resolvers.mutation_helpers import acknowledgement, delete_field
 from schema.declaration import declare
 from schema.fields import LIST_SIZE, root_field
 from schema.scalars import ID
@@ -149,7 +149,7 @@ class SignInMutations:
     async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
         """Revoke the session of a refresh token; unknown and expired tokens are accepted."""
         await sessions.logout(info.context.scope, refresh_token)
-        return _signed_out(LOGGED_OUT)
+        return acknowledgement(LOGGED_OUT)
 
     @root_field(ANYONE, internal=True, when_read_only=True)
     async def legacy_token_create(
@@ -179,7 +179,7 @@ class AccountMutations:
     async def sign_out_everywhere(self, info: Info) -> SignedOutObject:
         """Revoke all sessions of the caller, including the current one, and all legacy tokens."""
         await sessions.logout_all(info.context.scope)
-        return _signed_out(sessions.LOGGED_OUT_EVERYWHERE)
+        return acknowledgement(sessions.LOGGED_OUT_EVERYWHERE)
 
     @root_field(STAFF_AND_VENDORS, secret=True)
     async def api_key_create(self, info: Info, name: str = "", user_id: ID | None = None) -> NewApiKeyObject:
@@ -215,10 +215,6 @@ def _sign_in_answer(result: sessions.SessionTokens | Challenge) -> SignInAnswerO
             "expires_at": result.expires_at,
         }
     return Row(**values)  # type: ignore[return-value]
-
-
-def _signed_out(message: str) -> SignedOutObject:
-    return Row(message=message)  # type: ignore[return-value]
 
 
 QUERIES = (AccountQueries, SignInQueries)

@@ -17,7 +17,6 @@ FRAMEWORK_NAMES = [
     "is_valid_value_node",
     "get_fields",  # Strawberry's SchemaExtension and schema classes
     "process_errors",
-    "_acquire",  # asyncpg's Pool
     "handle_error",  # aiohttp's RequestHandler
     "raw_match",  # aiohttp's AbstractResource
     "get_info",

@@ -107,11 +107,10 @@ class LowStock:
     units: int
 
 
-def placed_order_sql(uuid: str, at: str, vendors: str, is_wanted: str) -> str:
+def placed_order_sql(uuid: str, at: str, vendors: str) -> str:
     """Return the INSERT of the notifications of a new order, for the statement that inserts it as `inserted (id, user_id)`.
 
-    The arguments are trusted SQL: a version 7 UUID, whose timestamp is taken; the time; a query of the vendors of the order's lines; and
-    whether anybody is notified.
+    The arguments are trusted SQL: a version 7 UUID, whose timestamp is taken; the time; and a query of the vendors of the order's lines.
     """
     return f"""
     INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
@@ -122,7 +121,7 @@ def placed_order_sql(uuid: str, at: str, vendors: str, is_wanted: str) -> str:
         UNION SELECT v.id FROM users v WHERE v.tenant_id = $1 AND v.vendor_id = ANY(ARRAY({vendors})) AND v.user_type = 'V'
         UNION {_staff("'{view_orders,manage_orders}'")}
     )
-    WHERE u.status = 'A' AND u.deleted_at IS NULL AND {is_wanted}
+    WHERE u.status = 'A' AND u.deleted_at IS NULL
 """
 
 

@@ -102,13 +102,12 @@ async def change_status(
     restock: bool = False,
     tracking_code: str | None = None,
     carrier: str | None = None,
-    emit_events: bool = True,
 ) -> OrderUpdateResult:
     """Change the status of an order, in its own transaction or in the caller's.
 
     `force` allows transitions outside the table; only administrators on legacy routes and the system (`reprocess`) may use it. `restock`
     restores the stock of a completed order. `tracking_code` is stored; together with `C` (complete) it also records a shipment of all
-    unshipped units. `emit_events=False` emits no events and sends no mail (imports).
+    unshipped units.
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed for an unknown status, and RuleViolation: with
     `allowed` for a forbidden transition, with `products` when released stock has been sold meanwhile (no oversell), and
@@ -127,18 +126,14 @@ async def change_status(
             force=force,
             reason=reason,
             restock=restock,
-            notify=emit_events,
             tracking=tracking,
         )
-        tracking_changed = await update_tracking(
-            scope, after_transition(locked, transition, tracking), tracking, emit_events=emit_events
-        )
+        tracking_changed = await update_tracking(scope, after_transition(locked, transition, tracking), tracking)
         if transition is not None or tracking_changed:
             await events.emit_order_updated(
                 scope,
                 locked.id,
                 previous_status=locked.status if transition is not None else None,
-                emit_events=emit_events,
             )
     changed, forced = transition is not None or tracking_changed, transition is not None and transition.forced
     return OrderUpdateResult(locked.id, locked.public_id, locked.status, status, changed, forced)
@@ -239,9 +234,7 @@ def read_tracking(code: str | None, carrier: str | None) -> Tracking | None:
     return Tracking(**read_fields(_TRACKING, {"tracking_code": code, "carrier": carrier}))
 
 
-async def update_tracking(
-    scope: Scope, locked: LockedOrder, tracking: Tracking | None, *, emit_events: bool = True
-) -> bool:
+async def update_tracking(scope: Scope, locked: LockedOrder, tracking: Tracking | None) -> bool:
     """Store a tracking code and, for an order in `C`, record a shipment; return whether anything changed.
 
     Where every unit was shipped before, no second shipment is recorded, and the code becomes that of the only one.
@@ -251,20 +244,19 @@ async def update_tracking(
     changed = await set_tracking_code(scope, locked, tracking.code)
     if locked.status != COMPLETE:
         return changed
-    if await ship_rest(scope, locked, tracking, emit_events=emit_events):
+    if await ship_rest(scope, locked, tracking):
         return True
     shipment_id = await correct_only_shipment(scope, locked, tracking.code, tracking.carrier)
     if shipment_id is None:
         return changed
     await audit.record_update(scope, "shipment", shipment_id, ["tracking_number"])
-    if emit_events:
-        await record_events.emit_records(scope, event_types.SHIPMENT_UPDATED, [shipment_id])
-        if changed:  # by no other status, which has a mail of its own
-            await mail_shipment(scope, locked, shipment_id)
+    await record_events.emit_records(scope, event_types.SHIPMENT_UPDATED, [shipment_id])
+    if changed:  # by no other status, which has a mail of its own
+        await mail_shipment(scope, locked, shipment_id)
     return True
 
 
-async def ship_rest(scope: Scope, locked: LockedOrder, tracking: Tracking, *, emit_events: bool = True) -> bool:
+async def ship_rest(scope: Scope, locked: LockedOrder, tracking: Tracking) -> bool:
     """Record a shipment of all units that are to be shipped, of a vendor's lines for a vendor; return whether there were any."""
     shipment = NewShipment(
         shipping_method_id=locked.shipping_method_id,
@@ -273,7 +265,7 @@ async def ship_rest(scope: Scope, locked: LockedOrder, tracking: Tracking, *, em
         tracking_number=tracking.code,
     )
     shipment_id = await insert_shipment(scope, locked, shipment)
-    if shipment_id is not None and emit_events:
+    if shipment_id is not None:
         await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
         await mail_shipment(scope, locked, shipment_id)
     return shipment_id is not None

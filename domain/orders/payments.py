@@ -180,7 +180,7 @@ async def update_payment_totals(
     if emit_events:
         applied = [] if payment_id is None else [AppliedPayment(payment_id, paid_cents - locked.paid_cents)]
         await write_order_entries(scope, locked.id, payments=applied)
-    await events.emit_order_updated(scope, locked.id, emit_events=emit_events)
+        await events.emit_order_updated(scope, locked.id)
     return PaymentResult(locked.id, status, paid_cents, refunded_cents, payment_id)
 
 

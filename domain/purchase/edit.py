@@ -71,7 +71,6 @@ async def update_order(
     force: bool = False,
     reason: str = "",
     restock: bool = False,
-    emit_events: bool = True,
 ) -> OrderUpdateResult:
     """Update an order: the fields of `OrderDraft`, `status` (as in `lifecycle.change_status`), `tracking_code` and `carrier`.
 
@@ -119,15 +118,12 @@ async def update_order(
                 force=force,
                 reason=reason,
                 restock=restock,
-                notify=emit_events,
                 tracking=tracking,
                 writes_ledger=False,
             )
         updated = after_transition(locked, transition, tracking)
         shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)
-        changed |= await update_tracking(
-            scope, replace(updated, shipping_method_id=shipping_method_id), tracking, emit_events=emit_events
-        )
+        changed |= await update_tracking(scope, replace(updated, shipping_method_id=shipping_method_id), tracking)
         changed |= transition is not None
         is_settled_otherwise = any(locked.settlement()) and columns.keys() & _LEDGER_COLUMNS
         if is_settled_otherwise or locked.changes_ledger(updated.status):
@@ -140,7 +136,6 @@ async def update_order(
                 scope,
                 locked.id,
                 previous_status=locked.status if transition else None,
-                emit_events=emit_events,
             )
     return OrderUpdateResult(
         locked.id,

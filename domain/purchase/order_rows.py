@@ -76,7 +76,7 @@ WITH inserted AS (
         ip_address, request_id)
     SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', inserted.public_id::text, $15, $16 FROM inserted
 ), {events.event_sql(_parameters(22, 9))}, notifications AS (
-    {notifications.placed_order_sql("$7", "$14", _VENDORS, "$23::text IS NOT NULL")} RETURNING 1
+    {notifications.placed_order_sql("$7", "$14", _VENDORS)} RETURNING 1
 ), mailed AS (
     INSERT INTO order_mails (tenant_id, order_id, kind, created_at)
     SELECT $1, inserted.id, '{MailType.ORDER_PLACED}', $14 FROM inserted
@@ -120,7 +120,7 @@ class InitialPayment:
 
 @dataclass(frozen=True, slots=True)
 class NewOrder:
-    """An order to insert: `columns` has every column, `addresses` are keyed by kind; `event` None emits and notifies nothing.
+    """An order to insert: `columns` has every column, `addresses` are keyed by kind.
 
     With `is_mailed` the customer gets a mail about it (`domain.mails.order_mails`), if its status sends any.
     """
@@ -130,8 +130,8 @@ class NewOrder:
     addresses: Mapping[str, Mapping[str, str]]
     payment: InitialPayment | None
     taxes: Sequence[ChargedTax]
-    event: events.Event | None
-    is_mailed: bool = False
+    event: events.Event
+    is_mailed: bool
 
 
 class StockNeedsAttention(Exception):

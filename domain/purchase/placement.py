@@ -110,7 +110,6 @@ async def place_order(
     draft: OrderDraft | Mapping[str, Any],
     *,
     loaded: LoadedPurchase | None = None,
-    emit_events: bool = True,
 ) -> PlacedOrder:
     """Place an order and return its ids and its prices.
 
@@ -118,7 +117,7 @@ async def place_order(
 
     Line prices and the discount are honoured for administrators, the system and domain code that calculated them; anybody else pays current
     prices less promotions. Taxes and the destination's shipping rate always apply. A status is honoured for administrators, apps and the
-    system. `emit_events=False` emits no event (demo data).
+    system.
 
     Raises ValidationFailed for invalid input and missing references, and RuleViolation with the reasons
     `product_unavailable`, `required_products`, `option_exception`, `combination_unavailable`, `quantity_too_small`,
@@ -139,8 +138,7 @@ async def place_order(
         columns, initial_payment = _order_columns(scope, draft, references, priced)
         await _reject_oversell(scope, columns["stock_state"], priced.lines)
         event_data = _event_data(columns, references, priced.lines)
-        event = events.order_created(event_data) if emit_events else None
-        is_mailed = emit_events and _is_mailed(scope, columns)
+        event, is_mailed = events.order_created(event_data), _is_mailed(scope, columns)
         order = NewOrder(columns, priced.lines, purchase.addresses, initial_payment, priced.taxes, event, is_mailed)
         order_id = await _insert(scope, order, references, priced.reward, is_nested=loaded is not None)
     return PlacedOrder(

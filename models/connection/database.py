@@ -22,7 +22,7 @@ import asyncpg
 import orjson
 
 from kernel.errors import OperatorError
-from kernel.scope import Scope, active_scope, current_scope
+from kernel.scope import Scope, active_scope
 from models.connection import notices, replicas
 from models.connection.binding import NO_STORE, binding_target
 from models.connection.binding import Plans as Plans
@@ -49,7 +49,14 @@ from models.connection.pooler import check_pooling as check_pooling
 from models.connection.replicas import NOT_READ, Replicas, current_read
 from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.connection.transactions import CallInTransaction as CallInTransaction
-from models.connection.transactions import CommitCallback, OpenTransaction, is_write, open_transaction, record_statement
+from models.connection.transactions import (
+    CommitCallback,
+    OpenTransaction,
+    current_store_id,
+    is_write,
+    open_transaction,
+    record_statement,
+)
 from models.connection.transactions import NeedsPreparation as NeedsPreparation
 from models.connection.transactions import TransactionEnded as TransactionEnded
 from models.connection.transactions import check_no_transaction as check_no_transaction
@@ -388,8 +395,7 @@ async def _run(
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        scope = current_scope()
-        target = binding_target(NO_STORE if scope is None else scope.store.id, plans)
+        target = binding_target(current_store_id(), plans)
         if (read := current_read()) is not None:
             result = await read.run(target, sql, args, limit=limit, return_status=return_status)
             if result is not NOT_READ:

@@ -25,10 +25,9 @@ from time import monotonic, perf_counter
 from typing import Any
 
 import asyncpg
-from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolConnectionHolderQueue
+from asyncpg.pool import Pool, PoolConnectionHolder, _PoolConnectionHolderQueue
 
 from kernel.request_parts import record_connection_wait
-from kernel.scope import current_scope
 from kernel.shares import most_for_store
 from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
 from models.connection.connections import StoreConnection
@@ -101,12 +100,6 @@ class DatabaseSettings:
 
     def _session_settings(self) -> dict[str, str]:
         return {"application_name": self.application_name, "timezone": "UTC"}
-
-
-def current_store_id() -> int:
-    """Return the id of the store in scope, or `NO_STORE`, for which no row is visible."""
-    scope = current_scope()
-    return NO_STORE if scope is None else scope.store.id
 
 
 class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asyncpg is not typed
@@ -386,21 +379,6 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         else:
             connection._pool_release_ctr += 1
             holder._release()
-
-    # --- asyncpg's own interface, overridden so that it can't return an unbound connection. ---
-
-    async def _acquire(self, timeout: float | None) -> PoolConnectionProxy:
-        async with asyncio.timeout(timeout):
-            connection = await self.acquire_for_store(current_store_id())
-        holder = connection._pool_holder()
-        holder._timeout = timeout
-        holder._proxy = PoolConnectionProxy(holder, connection)
-        return holder._proxy
-
-    async def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
-        """Release a connection from `acquire`."""
-        if connection._con is not None:
-            await self.release_connection(connection._con)
 
 
 async def open_pool(

@@ -29,11 +29,11 @@ import asyncpg
 
 from kernel.errors import TransactionConflict
 from kernel.scope import current_scope
-from models.connection.binding import BindingTarget, Plans
+from models.connection.binding import NO_STORE, BindingTarget, Plans
 from models.connection.connections import StoreConnection
 from models.connection.database_errors import WrongStore, raise_translated, translate_errors
 from models.connection.notices import record_write
-from models.connection.pool import StorePool, current_store_id
+from models.connection.pool import StorePool
 
 T = TypeVar("T")
 CommitCallback: TypeAlias = Callable[[], Awaitable[object] | object]
@@ -51,6 +51,12 @@ class CommitFailed(RuntimeError):
 
 class CallInTransaction(RuntimeError):
     """A programming error: another server was called while a transaction was open, which would hold its locks meanwhile."""
+
+
+def current_store_id() -> int:
+    """Return the id of the store in scope, or `NO_STORE`, for which no row is visible."""
+    scope = current_scope()
+    return NO_STORE if scope is None else scope.store.id
 
 
 class Transaction:

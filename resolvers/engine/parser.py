@@ -92,7 +92,7 @@ class RegexLexer(Lexer):
             self.line_start = last.end()
 
 
-def parse_document(text: str, *, max_tokens: int | None = None) -> DocumentNode:
+def parse_document(text: str) -> DocumentNode:
     """Parse a document like `graphql.parse`. Raises `GraphQLSyntaxError`."""
     source = Source(text)
-    return Parser(source, max_tokens=max_tokens, lexer=RegexLexer(source)).parse_document()
+    return Parser(source, lexer=RegexLexer(source)).parse_document()

@@ -241,12 +241,6 @@ async def test_the_history_has_actor_and_reason(kit):
     assert (change["user_id"], change["reason"], change["forced"]) == (user, "paid at the counter", False)
 
 
-async def test_an_import_emits_no_events(kit):
-    _, order = await order_in(kit, "O")
-    await change_status(kit.scope, order.id, "I", emit_events=False)
-    assert await kit.event_names(order.public_id) == ["order.created"]
-
-
 # --- Shipping ----------------------------------------------------------------------------------------------------------------
 
 

@@ -401,11 +401,10 @@ async def test_an_imported_order_and_one_without_an_address_mail_nothing(kit):
         assert await kinds(kit) == [], change
 
 
-async def test_a_silent_change_a_refused_one_and_a_deletion_mail_nothing(kit):
-    silent, _ = await order_of(kit)
-    await change_status(kit.as_admin(), silent.id, "P", emit_events=False)
+async def test_a_refused_change_and_a_deletion_mail_nothing(kit):
+    refused, _ = await order_of(kit, status="P")
     with pytest.raises(RuleViolation):
-        await change_status(kit.as_admin(), silent.id, "O")
+        await change_status(kit.as_admin(), refused.id, "O")
     deleted, _ = await order_of(kit)
     await delete_order(kit.as_admin(), deleted.id)
     assert await kinds(kit) == []

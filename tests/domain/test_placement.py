@@ -396,20 +396,6 @@ async def test_too_many_lines_are_rejected(kit):
     assert error.value.fields == {"lines": "too_many"}
 
 
-async def test_emit_events_false_emits_no_event(kit):
-    product = await kit.product()
-    await place_order(
-        kit.scope,
-        {
-            "email": "a@example.com",
-            "lines": [{"product": product, "quantity": 1}],
-            "shipping_method": await kit.delivery(),
-        },
-        emit_events=False,
-    )
-    assert "order.created" not in await kit.event_names()
-
-
 async def test_only_the_system_sets_the_creation_time(kit):
     product = await kit.product()
     then = kit.scope.now - timedelta(days=30)

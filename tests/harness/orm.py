@@ -18,8 +18,7 @@ from kernel.scope import current_scope
 from models import MODEL_MODULES
 from models.connection import database
 from models.connection.database_errors import raise_translated
-from models.connection.pool import current_store_id
-from models.connection.transactions import is_write, open_transaction, record_statement
+from models.connection.transactions import current_store_id, is_write, open_transaction, record_statement
 from models.migrate import APP_LABEL
 from models.tables.base import StoreModel
 

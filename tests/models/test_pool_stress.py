@@ -301,13 +301,6 @@ class TestOnePool:
         assert await again.fetchval("select 1") == 1
         await pool.release_connection(again)
 
-    async def test_asyncpgs_acquire_binds_the_store_too(self, pool, scope):
-        with active_scope(scope):
-            async with pool.acquire() as connection:
-                assert await connection.fetchval("select current_setting('vitrine.tenant')") == str(scope.store.id)
-            assert await pool.fetchval("select current_setting('vitrine.tenant')") == str(scope.store.id)
-        assert await pool.fetchval("select current_setting('vitrine.tenant', true)") == ""
-
     async def test_waiting_for_a_connection_times_out(self, pool):
         connections = [await pool.acquire_for_store(1), await pool.acquire_for_store(2)]
         with pytest.raises(TimeoutError):
