@@ -51,7 +51,7 @@ from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.connection.transactions import CallInTransaction as CallInTransaction
 from models.connection.transactions import (
     CommitCallback,
-    OpenTransaction,
+    Transaction,
     current_store_id,
     is_write,
     open_transaction,
@@ -276,9 +276,7 @@ class transaction:  # noqa: N801  # it is used as a function; a class costs less
         if outer is not None and outer.store != self._scope.store.id:
             raise WrongStore(f"a transaction of store {outer.store} is open, not of {self._scope.store.id}")
         self._inner = (
-            OpenTransaction(_connected().pool, self._scope.store.id, self._plans)
-            if outer is None
-            else outer.savepoint()
+            Transaction(_connected().pool, self._scope.store.id, self._plans) if outer is None else outer.savepoint()
         )
         self._entered: AbstractContextManager[Scope] = active_scope(self._scope)
         self._entered.__enter__()
@@ -323,7 +321,7 @@ async def separate_transaction(scope: Scope) -> AsyncIterator[None]:
     database = _connected()
     pool = database.pool if open_transaction() is None else await database.spare()
     with active_scope(scope):
-        async with OpenTransaction(pool, scope.store.id):
+        async with Transaction(pool, scope.store.id):
             yield
 
 

@@ -60,7 +60,10 @@ def current_store_id() -> int:
 
 
 class Transaction:
-    """One transaction on one connection, for one store; `begin` first, then exactly one `end`. BEGIN is sent with the first statement."""
+    """One transaction on one connection, for one store, which is the current task's open one inside of `async with`.
+
+    BEGIN is sent with the first statement.
+    """
 
     __slots__ = (
         "_callbacks",
@@ -70,6 +73,7 @@ class Transaction:
         "_plans",
         "_pool",
         "_savepoints",
+        "_token",
         "is_ended",
         "store",
     )
@@ -86,9 +90,24 @@ class Transaction:
         self.is_ended = False
         self._is_committed = False
 
-    async def begin(self) -> None:
-        """Acquire the connection."""
-        self._connection = await self._pool.acquire_for(BindingTarget(self.store, self._plans, begins=True))
+    async def __aenter__(self) -> None:
+        try:
+            self._connection = await self._pool.acquire_for(BindingTarget(self.store, self._plans, begins=True))
+        except Exception as error:
+            raise_translated(error)
+        # No await from here to the return, so no cancellation can come between.
+        self._token: Token[Transaction | None] = _open.set(self)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _open.reset(self._token)  # first: commit callbacks run outside of the transaction
+        try:
+            await self._end(commit=kind is None)
+        except Exception:
+            if error is None:
+                raise
+            # The rollback failed as well, probably because the connection is lost: the first error is raised.
 
     async def acquire(self) -> StoreConnection:
         """Lock the connection until `release`; raise WrongStore in another store's scope, TransactionEnded after the end."""
@@ -109,22 +128,22 @@ class Transaction:
         """Register a callback to run after the commit."""
         self._callbacks.append(callback)
 
-    async def end(self, *, commit: bool) -> None:
+    async def _end(self, *, commit: bool) -> None:
         """Commit or roll back and release the connection, even when cancelled; then run the commit callbacks."""
         # The outcome of a cancelled COMMIT is unknown, so it is shielded when there are callbacks; so is waiting for a child task that
         # uses the connection, which would otherwise not be released. The extra task costs 10 µs.
         try:
             if self._lock.locked() or (commit and self._callbacks):
-                await _run_shielded(self._end(commit))
+                await _run_shielded(self._commit_or_roll_back(commit))
             else:
-                await self._end(commit)
+                await self._commit_or_roll_back(commit)
         except Exception as error:
             raise_translated(error)
         finally:
             if self._is_committed:
                 await _run_callbacks(self._callbacks)
 
-    async def _end(self, commit: bool) -> None:
+    async def _commit_or_roll_back(self, commit: bool) -> None:
         async with self._lock:
             self.is_ended = True
             connection = self._connection
@@ -184,34 +203,6 @@ _open: ContextVar[Transaction | None] = ContextVar("vitrine_transaction", defaul
 
 open_transaction: Callable[[], Transaction | None] = _open.get
 """Return the open transaction of the current task, or None (the variable's own method: each statement asks)."""
-
-
-class OpenTransaction:
-    """Context manager of a transaction, which is the current task's open one inside the block."""
-
-    __slots__ = ("_token", "_transaction")
-
-    def __init__(self, pool: StorePool, store: int, plans: Plans = Plans.AUTOMATIC) -> None:
-        self._transaction = Transaction(pool, store, plans)
-
-    async def __aenter__(self) -> None:
-        try:
-            await self._transaction.begin()
-        except Exception as error:
-            raise_translated(error)
-        # No await from here to the return, so no cancellation can come between.
-        self._token: Token[Transaction | None] = _open.set(self._transaction)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _open.reset(self._token)  # first: commit callbacks run outside of the transaction
-        try:
-            await self._transaction.end(commit=kind is None)
-        except Exception:
-            if error is None:
-                raise
-            # The rollback failed as well, probably because the connection is lost: the first error is raised.
 
 
 async def _run_shielded(coroutine: Coroutine[Any, Any, None]) -> None:
