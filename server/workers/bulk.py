@@ -11,7 +11,7 @@ from domain.stores import find_store
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import DomainError, RuleViolation, TenantClosed, Unavailable
-from kernel.event_loop import wait_at_most
+from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
 from kernel.store_usage import measured
@@ -47,10 +47,7 @@ class BulkWorker:
         """Execute operations until `stop`; database errors are logged and retried."""
         loops = [asyncio.create_task(self._repeat()) for _ in range(self._max_running)]
         await self._stopping.wait()
-        _, late = await asyncio.wait(loops, timeout=self._stop_seconds)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*loops, return_exceptions=True)
+        await end_tasks(loops, self._stop_seconds)
 
     async def _repeat(self) -> None:
         while not self._stopping.is_set():
