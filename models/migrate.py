@@ -3,7 +3,7 @@
 A migration that needs the lock of a table waits for the transactions that use it, and every later statement waits behind the migration. It
 therefore gives up after a short time, lets them pass, and tries again after a pause.
 
-A migration is a numbered folder of SQL in `models/migrations/sql`, run in the order of their names; `<folder>_reverse.sql` reverts it.
+A migration is a numbered folder of SQL in `models/migrations/sql`, run in the order of names; `<folder>_reverse.sql` reverts it, in tests.
 Indexes of large tables are in a file `concurrently.sql`, which is executed before, outside of the transaction: no write waits for them.
 Composite keys, policies and partial indexes exist only in SQL; tests/models/test_schema.py compares the resulting tables with the models.
 """
@@ -53,11 +53,10 @@ class MigrationError(OperatorError):
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The statements of one migration, file by file, those that revert it, and those that build indexes concurrently before."""
+    """The statements of one migration, file by file, and those that build indexes concurrently before."""
 
     name: str
     statements: tuple[str, ...]
-    reverse: str
     indexes: tuple[str, ...] = ()
 
 
@@ -70,7 +69,6 @@ def disk_migrations() -> tuple[Migration, ...]:
             tuple(
                 file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.sql")) if file.name != _CONCURRENTLY
             ),
-            (FOLDER / f"{folder.name}_reverse.sql").read_text(encoding="utf-8"),
             _statements(folder / _CONCURRENTLY),
         )
         for folder in sorted(FOLDER.iterdir())
@@ -122,23 +120,6 @@ async def pending_migrations(url: str) -> list[str]:
         finally:
             await connection.close()
     return [migration.name for migration in disk_migrations() if migration.name not in applied]
-
-
-async def revert(url: str, name: str) -> None:
-    """Revert the migration, which must be the last one applied. The data in its tables is lost."""
-    connection = await _connect(url)
-    try:
-        await _lock(connection)
-        applied = await _applied(connection)
-        migrations = [migration for migration in disk_migrations() if migration.name in applied]
-        if not migrations or migrations[-1].name != name:
-            raise MigrationError(f"{name} is not the last migration applied")
-        async with connection.transaction():
-            await connection.execute("set constraints all immediate")
-            await connection.execute(migrations[-1].reverse)
-            await connection.execute("delete from tortoise_migrations where app = $1 and name = $2", APP_LABEL, name)
-    finally:
-        await connection.close()
 
 
 async def _connect(url: str) -> asyncpg.Connection:

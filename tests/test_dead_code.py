@@ -27,10 +27,8 @@ FRAMEWORK_NAMES = [
 FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 # Used only by tests and by bench/, to observe what the product does.
 OBSERVED = {
-    "revert",
     "set_sink",
     "superuser_url",
-    "total_tokens",
 }
 # Used by the generated modules of the typed client, and its attributes with their classes.
 GENERATED_OPERATIONS = [

@@ -221,11 +221,6 @@ class DocumentCache:
         """Return the number of cached documents."""
         return len(self._documents)
 
-    @property
-    def total_tokens(self) -> int:
-        """Return the total number of tokens of the cached documents."""
-        return self._documents.weight
-
     async def prepare(self, text: str) -> PreparedDocument:
         """Return the same as `prepare_now`, prepared in a thread while other requests are served.
 

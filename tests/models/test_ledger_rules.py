@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from models.migrate import disk_migrations, migrate, revert
+from models.migrate import disk_migrations, migrate
 from server.embedded_postgres import EmbeddedServer
+from tests.harness.reverting import revert
 
 NAME = "0046_ledger"
 STORE = "insert into tenants (public_id, name) values (gen_random_uuid(), 'Loja') returning id"

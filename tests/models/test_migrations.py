@@ -21,9 +21,9 @@ from models.migrate import (
     disk_migrations,
     migrate,
     pending_migrations,
-    revert,
 )
 from server.embedded_postgres import EmbeddedServer
+from tests.harness.reverting import reverse_sql, revert
 
 OBJECTS = """
     select count(*) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S', 'i')
@@ -42,7 +42,7 @@ async def fetchval(url: str, sql: str, *args, timeout: float | None = None):
 def test_every_migration_is_numbered_and_has_statements_and_a_reverse():
     migrations = disk_migrations()
     assert [int(migration.name[:4]) for migration in migrations] == list(range(1, len(migrations) + 1))
-    assert all(migration.statements and migration.reverse.strip() for migration in migrations)
+    assert all(migration.statements and reverse_sql(migration.name).strip() for migration in migrations)
 
 
 async def test_migrate_is_idempotent(empty_database_url):

@@ -14,12 +14,13 @@ import asyncpg
 import pytest
 
 from models import migrate as migrations
-from models.migrate import LAST_OF_PREVIOUS_RELEASE, MigrationError, disk_migrations, migrate, revert
+from models.migrate import LAST_OF_PREVIOUS_RELEASE, MigrationError, disk_migrations, migrate
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
 from tests.harness.releases import migrations_of, released_commit
+from tests.harness.reverting import revert
 from tests.harness.sample_store import NewSampleStore
 
 pytestmark = pytest.mark.slow
@@ -226,7 +227,7 @@ async def _apply_without(url: str, later: list[str]) -> None:
 @pytest.fixture
 def altering(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add a migration that needs the exclusive lock of a table."""
-    added = migrations.Migration("9999_altering", ("alter table products add column x int",), "")
+    added = migrations.Migration("9999_altering", ("alter table products add column x int",))
     monkeypatch.setattr(migrations, "disk_migrations", lambda: (*disk_migrations(), added))
 
 

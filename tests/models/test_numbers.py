@@ -14,11 +14,12 @@ from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
 from models.connection import database as db
 from models.connection.database import transaction
-from models.migrate import disk_migrations, migrate, revert
+from models.migrate import disk_migrations, migrate
 from models.numbers import NUMBERED_TABLES, RESERVED_TABLES, raise_numbers, take_number, take_numbers
 from models.tables.catalog import Product
 from resolvers import root
 from schema.fields import ColumnSource, entity_of, field_source
+from tests.harness.reverting import revert
 from tests.harness.scopes import system_scope
 
 INSERT = "insert into vendors (public_id, name) values ($1, $2) returning id"
