@@ -15,11 +15,10 @@ from domain.payments.read import PAYMENT_SCOPES
 from domain.payments.requests import parse_input
 from kernel.errors import ValidationFailed
 from models.reading import row_reads
-from models.reading.queries import by_id
+from models.reading.queries import Row, by_id
 from resolvers.engine.complete import load_record
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import acknowledgement
 from resolvers.results import linked
 from schema.declaration import declare
 from schema.enums import PaymentKind
@@ -146,7 +145,7 @@ class GatewayMutations:
     ) -> GatewayReceiptObject:
         """Receive a raw gateway notification: stored in one transaction, processed in another."""
         message = await notifications.receive(info.context.scope, body, signatures)
-        return acknowledgement(message)
+        return Row(message=message)  # type: ignore[return-value]
 
     @root_field(_STAFF)
     async def gateway_notification_reprocess(self, info: Info, id: ID) -> GatewayNotificationObject | None:

@@ -22,7 +22,7 @@ import asyncpg
 import orjson
 
 from kernel.errors import OperatorError
-from kernel.scope import Scope, active_scope
+from kernel.scope import Scope, active_scope, current_scope
 from models.connection import notices, replicas
 from models.connection.binding import NO_STORE, binding_target
 from models.connection.binding import Plans as Plans
@@ -52,7 +52,6 @@ from models.connection.transactions import CallInTransaction as CallInTransactio
 from models.connection.transactions import (
     CommitCallback,
     Transaction,
-    current_store_id,
     is_write,
     open_transaction,
     record_statement,
@@ -393,7 +392,8 @@ async def _run(
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        target = binding_target(current_store_id(), plans)
+        scope = current_scope()
+        target = binding_target(NO_STORE if scope is None else scope.store.id, plans)
         if (read := current_read()) is not None:
             result = await read.run(target, sql, args, limit=limit, return_status=return_status)
             if result is not NOT_READ:
