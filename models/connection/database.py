@@ -11,6 +11,7 @@ injection. They run in the open transaction, else on a pooled connection, and se
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -146,8 +147,8 @@ class _Database:
             replicas.use(None)
             await self.replicas.close()
         await self.listener.close()
-        for pool in self.pools().values():
-            await close_pool(pool)
+        # Together: where the database hangs each waits until its connections are given up.
+        await asyncio.gather(*map(close_pool, self.pools().values()))
 
 
 _database: _Database | None = None

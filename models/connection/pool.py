@@ -35,7 +35,7 @@ from models.connection.pooler import choose_statement_names
 from models.connection.separate_binding import SeparatelyBoundConnection
 
 RESET_SECONDS = 5.0
-CLOSE_SECONDS = 10.0
+CLOSE_SECONDS = 5.0
 RECONNECT_PAUSE_SECONDS = 0.05
 # There is no server at the address at the moment, or it starts or stops.
 _AWAY = (ConnectionError, FileNotFoundError, asyncpg.CannotConnectNowError, asyncpg.ConnectionDoesNotExistError)
@@ -422,7 +422,7 @@ async def open_pool(
 
 
 async def close_pool(pool: StorePool) -> None:
-    """Close a pool; after ten seconds, terminate the connections still in use."""
+    """Close a pool; after five seconds, terminate the connections still in use."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await pool.close()

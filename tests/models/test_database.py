@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 
 import pytest
 
@@ -10,6 +11,7 @@ from kernel.errors import Unavailable
 from kernel.ids import uuid7
 from kernel.scope import active_scope
 from models.connection import database as db
+from models.connection import pool
 from models.connection.database import NotConnected, UnsafeRole, WrongStore, cross_store_connection, transaction
 from models.tables.catalog import Product
 from models.tables.events import OutboxEvent
@@ -205,6 +207,16 @@ class TestStart:
             assert await db.fetchval("select count(*) from products") == 0
         finally:
             await db.close()
+
+    @pytest.mark.usefixtures("own_process")
+    async def test_connections_that_stay_in_use_delay_the_end_once(self, database_url, monkeypatch):
+        monkeypatch.setattr(pool, "CLOSE_SECONDS", 1.0)
+        await db.connect(db.DatabaseSettings(database_url))
+        for each in (db._connected().pool, await db._connected().worker()):
+            await each.acquire()
+        began = monotonic()
+        await db.close()
+        assert 0.9 < monotonic() - began < 1.8
 
     @pytest.mark.usefixtures("own_process")
     async def test_a_query_before_connect_raises_not_connected(self):
