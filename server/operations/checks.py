@@ -26,7 +26,7 @@ from kernel.ip_addresses import is_loopback
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import migrate
 from models.connection import database
-from models.connection.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
+from models.connection.roles import APP_ROLE, BACKUP_ROLE, MIN_POSTGRESQL_VERSION, SEARCH_ROLE
 from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
 from server.embedded_postgres import EmbeddedPostgresError
 from server.operations.all_stores import readers
@@ -245,10 +245,23 @@ async def _check_pooler(location: DatabaseLocation, url: str) -> CheckResult:
     return ok("pooler", "VITRINE_POOLER_URL leads to the same database, in transactions")
 
 
+# What a login that only serves may act as, but needn't.
+_EXCESS = """
+    select string_agg(r.rolname, ', ' order by r.rolname)
+    from pg_catalog.pg_class c join pg_catalog.pg_roles l on l.rolname = session_user and l.oid <> c.relowner
+    join pg_catalog.pg_roles r on (r.oid = c.relowner or r.rolname = any($1::text[])) and pg_has_role(l.oid, r.oid, 'MEMBER')
+    where c.relname = 'tenants' and c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+"""
+
+
 async def _check_login_role(location: DatabaseLocation) -> CheckResult | None:
     connection = await asyncpg.connect(location.serving_url, timeout=_TIMEOUT_SECONDS)
     try:
         await check_login(connection)
+        if excess := await connection.fetchval(_EXCESS, [BACKUP_ROLE, SEARCH_ROLE]):
+            return warn(
+                "role", f"the log-in role that serves may act as {excess} as well, which it doesn't need: REVOKE that"
+            )
     except database.UnsafeRole as error:
         return fail("role", str(error))
     finally:

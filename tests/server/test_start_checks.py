@@ -101,6 +101,17 @@ async def test_a_login_that_inherits_nothing_serves(vitrine: Vitrine, superuser:
     assert listed.code == 0, listed.err
 
 
+async def test_doctor_warns_of_a_login_that_may_act_as_more_than_it_needs(
+    vitrine: Vitrine, superuser: asyncpg.Connection, login: str
+):
+    url = as_login(vitrine, login)
+    await superuser.execute(f"grant vitrine_app, vitrine_worker to {login}")
+    assert "warn  role" not in vitrine("doctor", VITRINE_APP_DATABASE_URL=url).out
+    await superuser.execute(f"grant vitrine_backup to {login}")
+    out = vitrine("doctor", VITRINE_APP_DATABASE_URL=url).out
+    assert "warn  role          the log-in role that serves may act as vitrine_backup as well" in out
+
+
 @pytest.mark.parametrize("command", ["serve", "migrate"])
 async def test_a_schema_of_a_newer_version_stops_the_start(
     vitrine: Vitrine, superuser: asyncpg.Connection, command: str
