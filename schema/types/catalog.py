@@ -210,7 +210,6 @@ class FeatureValueObject:
         "The value as text.",
     )
     value_int: BigInt | None = column(description="The value of a numeric or date feature.")
-    plain_value: str = column("value", "The stored free text; empty if a variant is chosen.", internal=True)
     feature: FeatureObject | None = relation(ToOne("feature_id"), "The feature.")
     variant: FeatureVariantObject | None = relation(
         ToOne("variant_id"), "The chosen variant, for features with predefined values."

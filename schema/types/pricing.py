@@ -65,7 +65,6 @@ class DestinationObject:
 class ShippingRateObject:
     """The price of a shipping method at a destination."""
 
-    destination_number: BigInt = column("destination_id", "The legacy numeric ID of the destination.", internal=True)
     base_cents: BigInt = column(description="The base price of a shipment, in cents.")
     per_kg_cents: BigInt = column(description="The price per kilogram, in cents.")
     per_item_cents: BigInt = column(description="The price per item, in cents.")
