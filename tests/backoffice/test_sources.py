@@ -146,9 +146,14 @@ def test_every_field_choice_and_action_has_a_portuguese_name(tmp_path: Path) -> 
         for name in ("fields", "members", "actions")
     }
     choices = {choice["name"] for name in enums for choice in described["enums"][name]}
-    assert sorted(name for name in fields if not re.search(rf"[|\n`]{name}:", texts["fields"])) == []
-    assert sorted(name for name in choices if not re.search(rf"[|\n`]{re.escape(name)}:", texts["members"])) == []
-    assert sorted({action["name"] for action in actions if f"\n  {action['name']}:" not in texts["actions"]}) == []
+    named = {
+        "fields": {name for name in fields if re.search(rf"[|\n`]{name}:", texts["fields"])},
+        "members": {name for name in choices if re.search(rf"[|\n`]{re.escape(name)}:", texts["members"])},
+        "actions": {action["name"] for action in actions if f"\n  {action['name']}:" in texts["actions"]},
+    }
+    for file, names in (("fields", fields), ("members", choices), ("actions", {action["name"] for action in actions})):
+        unnamed = sorted(names - named[file])
+        assert not unnamed, f"backoffice/src/texts/{file}.ts has no Portuguese names of {', '.join(unnamed)}"
 
 
 def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
@@ -156,5 +161,7 @@ def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
     assert len(names) > 45
     texts = (SOURCES / "src" / "texts" / "entities.ts").read_text("utf-8")
     order = (SOURCES / "src" / "entities" / "order.ts").read_text("utf-8").partition("MENU")[2]
-    assert [name for name in names if not re.search(rf"[|\n`]{name}:", texts)] == []
-    assert [name for name in names if f'"{name}"' not in order] == []
+    unnamed = [name for name in names if not re.search(rf"[|\n`]{name}:", texts)]
+    assert not unnamed, f"backoffice/src/texts/entities.ts has no Portuguese names of {', '.join(unnamed)}"
+    without_place = [name for name in names if f'"{name}"' not in order]
+    assert not without_place, f"MENU of backoffice/src/entities/order.ts lacks {', '.join(without_place)}"

@@ -49,7 +49,7 @@ rate_source:Origem do frete|rate_type:Tipo de taxa|rate_value:Taxa|rates:Taxas|r
 recipient_id:Recebedor|refunded_cents:Reembolsado|refunds:Reembolsos|regnumber:Registro|related:Relacionados|request_id:ID da requisição
 required:Obrigatória|required_products:Produtos exigidos|restock:Devolver ao estoque|reserved:Reservado|result:Resultado|review_count:Avaliações|reviews:Avaliações
 role:Papel|root_object_count:Registros principais|scopes:Permissões|search:Buscar|section:Seção|seo:Buscadores|seo_title:Título para buscadores
-sequence:Sequência|server_side:Para servidores|service:Serviço|settles_at_once:Recebe na hora|shipments:Envios
+sequence:Sequência|server_side:Para servidores|service:Serviço|settles_at_once:Recebe na hora|sha256:SHA-256|shipments:Envios
 shipping_address:Endereço de entrega|shipping_cents:Frete|shipping_delay:Atraso no envio|shipping_freight_cents:Acréscimo de frete
 shipping_id:Forma de envio|shipping_method:Forma de envio|shipping_method_id:Forma de envio|shipping_name:Forma de envio
 shipping_quote:Cotação do frete|shippings:Formas de envio|short_description:Descrição curta|sku:SKU|slug:Endereço (slug)|source_url:Origem
