@@ -58,6 +58,8 @@ _HOSTS = "SELECT host, verified_at, is_primary, is_redirected FROM store_hosts W
 _ADD_HOST = (
     "INSERT INTO store_hosts (store_id, host, verified_at, is_primary, is_redirected) VALUES ($1, $2, $3, $4, $5)"
 )
+# Of requests that were refused in the pause: what they would have done is done nowhere, and they may be repeated at once.
+_FREE_KEYS = "DELETE FROM idempotency_claims WHERE tenant_id = $1 AND done_at IS NULL"
 _TAKEN = "SELECT host FROM store_hosts WHERE host = ANY($1::text[]) AND store_id <> $2"
 
 Step = Callable[[str], None]
@@ -280,6 +282,7 @@ class StoreMove:
         async with target.connection.transaction():
             await target.connection.execute("DELETE FROM store_hosts WHERE store_id = $1", target.store_id)
             await target.connection.executemany(_ADD_HOST, [(target.store_id, *host) for host in hosts])
+            await target.connection.execute(_FREE_KEYS, target.store_id)
             since = await target.connection.fetchval(_OLDEST)
             move = {"state": ARRIVED, "ticket": leaving["ticket"], "since": since, "at": format_rfc3339(now())}
             move["former_ids"] = sorted({*source.move["former_ids"], source.store_id})

@@ -20,12 +20,15 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from domain import idempotency
+from domain.idempotency import KeyClaim
 from domain.media.addresses import media_key
 from domain.media.contents import object_headers
 from domain.media.option_files import DownloadableFile, option_file_key
 from domain.storage import Storage, open_storage
 from domain.webhooks.fan_out import fan_out_events
 from kernel import logging
+from kernel.clock import now
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from models.connection import database as db
@@ -308,6 +311,19 @@ async def test_a_move_is_undone_with_what_was_written_there(sample: SampleStore,
     assert await state(databases.there, public_id) == ("S", True, "left")
     await move(databases, sample)
     assert await state(databases.there, public_id) == ("A", False, "arrived")
+
+
+async def test_a_request_that_was_refused_in_the_pause_may_be_repeated_at_once(
+    sample: SampleStore, databases: Databases
+):
+    scope, keys = replace(sample.scope, now=now()), ["done", "in progress"]
+    claims = [await idempotency.claim_key(scope, key, [bytes(32)]) for key in keys]
+    assert isinstance(claims[0], KeyClaim)
+    async with db.transaction(scope):
+        await idempotency.complete(scope, claims[0], {})
+    await move(databases, sample)
+    sql = "select string_agg(key, ', ') from idempotency_claims where tenant_id = $1"
+    assert await written(databases.there, sample.store.public_id, sql) == "done"
 
 
 LATE = (
