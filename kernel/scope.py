@@ -1,7 +1,7 @@
 """The scope of a request: caller, store, request id and time; the first argument of every domain function.
 
-A scope is a value. It is also in a context variable, because the connection pool must know the store of the task that acquires a
-connection (`models/connection/engine.py`); code that has the scope at hand never reads it from there.
+A scope is a value. It is also in a context variable, because a statement must know the store of the task that executes it
+(`models/connection/transactions.py`); code that has the scope at hand never reads it from there.
 """
 
 from __future__ import annotations

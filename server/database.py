@@ -142,12 +142,8 @@ async def _adopt_roles(location: DatabaseLocation) -> None:
             if await database.adopt_roles() or is_migrated:
                 return  # a login role that may not create roles serves as itself
             is_migrated = not await migrate.pending_migrations(location.serving_url)
-        except (
-            DomainError,
-            OSError,
-            asyncpg.PostgresError,
-            database.WrongStore,
-        ):  # the last: without the privilege yet
+        # WrongStore: the privilege to read the migrations isn't granted yet.
+        except (DomainError, OSError, asyncpg.PostgresError, database.WrongStore):
             logging.event("waiting for the database roles: the database is unavailable", level="warning")
         if not is_migrated:
             await asyncio.sleep(_ROLES_RECHECK_SECONDS)
