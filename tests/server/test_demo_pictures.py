@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kernel.text import slugify
 from server.demo.catalog import DemoCatalog, load_catalog
+from server.demo.pictures import drawings
 from server.demo.pictures.pictures import Picture, all_pictures, product_pictures
 from server.demo.pictures.rendering import render_pictures
 from server.media.child_pool import Renderer
@@ -31,6 +33,12 @@ def test_every_product_has_its_own_drawing(catalog: DemoCatalog) -> None:
     assert [len(each) for each in pictures] == [product.images for product in catalog.products]
     drawn = [picture.svg for each in pictures for picture in each]
     assert len(set(drawn)) == len(drawn)
+
+
+def test_every_drawing_is_of_a_product() -> None:
+    folder = Path(drawings.__file__).parent / "drawings"
+    products = {slugify(product.name) for name in CATALOGS for product in load_catalog(name).products}
+    assert {path.stem for path in folder.iterdir()} == products
 
 
 def test_categories_vendors_and_the_store_have_pictures(catalog: DemoCatalog) -> None:

@@ -7,23 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from server.demo.catalog import DemoCatalog, DemoProduct
-from server.demo.pictures import brand, ceramics, food, kitchen, lamps, leather, scenes, shoes, stationery, textiles
+from server.demo.pictures import drawings, scenes
+from server.demo.pictures.drawings import Drawing, product_drawing
 from server.demo.pictures.scenes import Backdrop
-from server.demo.pictures.svg import Drawing
 
 Format = Literal["jpeg", "webp", "png"]
-
-DRAWINGS: Mapping[str, Drawing] = {
-    **ceramics.DRAWINGS,
-    **kitchen.DRAWINGS,
-    **lamps.DRAWINGS,
-    **textiles.DRAWINGS,
-    **stationery.DRAWINGS,
-    **leather.DRAWINGS,
-    **shoes.DRAWINGS,
-    **food.DRAWINGS,
-}
-"""The drawings of products by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +89,30 @@ def product_pictures(catalog: DemoCatalog, product: DemoProduct) -> tuple[Pictur
     backdrops = _BACKDROPS[product.category]
     backdrop = backdrops[siblings.index(product.name) % len(backdrops)]
     return tuple(
-        Picture(product.name + suffix, compose(DRAWINGS[product.name], backdrop), scale)
+        Picture(product.name + suffix, compose(product_drawing(product.name), backdrop), scale)
         for suffix, scale, compose in _COMPOSITIONS[: product.images]
     )
 
 
 def category_picture(key: str) -> Picture:
     """Return the picture of a category."""
-    return Picture(key, scenes.category(DRAWINGS[_CATEGORY_DRAWINGS[key]], _BACKDROPS[key][0]), 0.8, "webp")
+    return Picture(key, scenes.category(product_drawing(_CATEGORY_DRAWINGS[key]), _BACKDROPS[key][0]), 0.8, "webp")
 
 
 def logo(key: str) -> Picture:
     """Return the logo of a vendor."""
-    mark, colour = brand.LOGOS[key]
-    return Picture(key, scenes.logo(mark, colour), 0.8, "png")
+    return Picture(key, drawings.logo(key), 0.8, "png")
 
 
 def store_logo(catalog: DemoCatalog) -> Picture:
     """Return the logo of a store."""
-    mark, colour = brand.STORE_LOGOS[catalog.name]
-    return Picture(f"{catalog.name} logo", scenes.logo(mark, colour), 0.5, "png")
+    return Picture(f"{catalog.name} logo", drawings.logo(catalog.name), 0.5, "png")
 
 
 def banner(catalog: DemoCatalog) -> Picture:
     """Return the banner of a store's home page."""
-    drawings = [(DRAWINGS[product], x, scale) for product, x, scale in _BANNERS[catalog.name]]
-    return Picture(catalog.name, scenes.banner(drawings, _CLAY), 1, "webp")
+    placed = [(product_drawing(product), x, scale) for product, x, scale in _BANNERS[catalog.name]]
+    return Picture(catalog.name, scenes.banner(placed, _CLAY), 1, "webp")
 
 
 def all_pictures(catalog: DemoCatalog) -> list[Picture]:
