@@ -197,6 +197,12 @@ def test_web_processes_and_workers_of_compose_share_the_files():
         assert Path(directory[1]).is_relative_to(target), name
 
 
+def test_the_worker_of_compose_writes_the_addresses_of_its_web_processes():
+    web, worker = (OWN[name]["environment"] for name in ("web", "worker"))
+    for name in ("VITRINE_BASE_URL", "VITRINE_SHARED_HOSTS"):
+        assert worker.get(name) == web[name], name
+
+
 def test_compose_contains_no_secret_and_refuses_to_start_without():
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
     for name in ("POSTGRES_PASSWORD", "VITRINE_SECRET_KEY"):
