@@ -19,6 +19,7 @@ from aiohttp.typedefs import Handler
 
 from auth.storefront_keys import derived_storefront_key
 from domain.content.redirects import SEGMENTS, find_target, opens
+from kernel.accepted_types import accepted_types
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
@@ -88,7 +89,7 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
             status = 404
         if status == 404:
             await _follow_redirect(request, store)
-        if status == 404 and not is_record and "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
+        if status == 404 and not is_record and "text/html" not in accepted_types(request.headers.get(hdrs.ACCEPT, "")):
             raise web.HTTPNotFound
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:

@@ -6,11 +6,11 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import quote
 
 from domain.media.addresses import AUTO, FORMATS, SIZES, media_key, original_path
 from domain.media.renderer import RenderedFormat
+from kernel.accepted_types import accepted_types
 from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection.database import fetchrow
@@ -28,7 +28,6 @@ VARIANTS: Mapping[str, tuple[int, RenderedFormat | None]] = {
 # A deleted file is served for as long by a process that knows it.
 _SECONDS = 60.0
 _MAX_CACHED = 20_000
-_MAX_CACHED_ACCEPT = 300
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _OWN_FORMATS = {
@@ -101,26 +100,12 @@ def accepted_formats(accept: str, mime_type: str) -> tuple[RenderedFormat, ...]:
     >>> [*map(str, accepted_formats("*/*", "image/png"))]
     ['png']
     """
-    return (_cached_formats if len(accept) <= _MAX_CACHED_ACCEPT else _formats)(accept, mime_type)
-
-
-def _formats(accept: str, mime_type: str) -> tuple[RenderedFormat, ...]:
     # Clients that accept any image don't say so of those that they can show: the newer formats are named or unknown.
-    named = {_accepted(part) for part in accept.lower().split(",")}
+    named = accepted_types(accept)
     newer = [RenderedFormat.AVIF] if "image/avif" in named else []
     if "image/webp" in named:
         return (*newer, RenderedFormat.WEBP)
     return (*newer, _OWN_FORMATS.get(mime_type, RenderedFormat.PNG))
-
-
-_cached_formats = lru_cache(maxsize=256)(_formats)
-
-
-def _accepted(part: str) -> str:
-    """Return the media type of an item of `Accept`; empty if its quality is 0."""
-    media_type, *parameters = (each.strip() for each in part.split(";"))
-    refused = any(re.fullmatch(r"q=0(?:\.0*)?", parameter.replace(" ", "")) for parameter in parameters)
-    return "" if refused else media_type
 
 
 def object_headers(mime_type: str, file_name: str = "") -> dict[str, str]:

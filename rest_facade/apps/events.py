@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
+from kernel.accepted_types import accepted_types
 from kernel.errors import MalformedRequest, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.list_parameters import page_size
@@ -41,7 +42,7 @@ def _handler(operation: FacadeOperation) -> Handler:
         types = [name for text in query.get("types", "").split(",") if (name := text.strip())] or None
         after = query.get("after", "").strip() or None
         try:
-            if EVENT_STREAM in request.headers.get(hdrs.ACCEPT, "") and request.method != hdrs.METH_HEAD:
+            if EVENT_STREAM in accepted_types(request.headers.get(hdrs.ACCEPT, "")):
                 # A client that reconnects repeats the address and adds how far it read.
                 after = request.headers.get("Last-Event-ID", "").strip() or after
                 return await request.app[OPEN_STREAM](request, after, types)

@@ -203,6 +203,8 @@ async def send_events(request: web.Request, after: str | None, types: list[str] 
     """Send the feed as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
     async with open_stream(request.app, request[SCOPE], renewal(request), after, types) as stream:
         response = await start_response(request)
+        if request.method == hdrs.METH_HEAD:
+            return response
         await response.write(f"retry: {RETRY_MS}\nid: {stream.cursor}\n\n".encode())
         while not stream.is_stopping:
             try:

@@ -165,11 +165,13 @@ async def send_results(request: web.Request, body: dict[str, Any], allow_mutatio
         content = await execute_once(app, scope, operation)
     except OperationRefused as error:
         content = orjson.dumps({"errors": error.errors})
-    return await _complete(await start_response(request), content)
+    return await _complete(request, await start_response(request), content)
 
 
 async def _send_events(request: web.Request, operation: Operation) -> web.StreamResponse:
     """Send a result for each event; when the server stops, the missing `complete` makes the client connect again."""
+    if request.method == hdrs.METH_HEAD:
+        return await start_response(request)
     response: web.StreamResponse | None = None
     try:
         async with aclosing(subscribe(request.app, request[SCOPE], renewal(request), operation)) as produced:
@@ -179,7 +181,7 @@ async def _send_events(request: web.Request, operation: Operation) -> web.Stream
                 await response.write(b":\n\n" if content is None else _NEXT % content)
     except DomainError as error:
         response = response or await start_response(request)
-        return await _complete(response, orjson.dumps({"errors": [formatted(error)]}))
+        return await _complete(request, response, orjson.dumps({"errors": [formatted(error)]}))
     assert response is not None
     return response
 
@@ -187,6 +189,7 @@ async def _send_events(request: web.Request, operation: Operation) -> web.Stream
 _NEXT = b"event: next\ndata: %b\n\n"
 
 
-async def _complete(response: web.StreamResponse, content: bytes) -> web.StreamResponse:
-    await response.write(_NEXT % content + b"event: complete\ndata:\n\n")
+async def _complete(request: web.Request, response: web.StreamResponse, content: bytes) -> web.StreamResponse:
+    if request.method != hdrs.METH_HEAD:
+        await response.write(_NEXT % content + b"event: complete\ndata:\n\n")
     return response

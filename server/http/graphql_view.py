@@ -15,6 +15,7 @@ from aiohttp import hdrs, web
 from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, OperationType
 
 from auth.schemes import MISSING_HEADER
+from kernel.accepted_types import accepted_types
 from kernel.clock import RFC3339_JSON
 from kernel.errors import DomainError, MalformedRequest, RateLimited, Unauthenticated, Unavailable
 from kernel.large_json import dumps_in_parts
@@ -181,7 +182,7 @@ async def _execute(
         return _refused(request, scope, error)
     if files and (problem := misplaced_file(prepared, name, files)):
         return _error_response(request, 400, problem)
-    if _is_subscription(prepared, name) and EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
+    if _is_subscription(prepared, name) and EVENT_STREAM in _accepted(request):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
     request.app[USAGE].count(scope, prepared.fields_of(name))
 
@@ -198,8 +199,12 @@ async def _execute(
 
 def _accepts_only_streams(request: web.Request) -> bool:
     """Return whether the client wants the results of any operation as a stream: not one that accepts JSON as well."""
-    accept = request.headers.get(hdrs.ACCEPT, "")
-    return EVENT_STREAM in accept and "json" not in accept and "*/*" not in accept
+    accepted = _accepted(request)
+    return EVENT_STREAM in accepted and "*/*" not in accepted and not any("json" in name for name in accepted)
+
+
+def _accepted(request: web.Request) -> frozenset[str]:
+    return accepted_types(request.headers.get(hdrs.ACCEPT, ""))
 
 
 def _is_subscription(prepared: PreparedDocument, name: str | None) -> bool:
@@ -371,7 +376,7 @@ def operation_error(prepared: PreparedDocument, name: str | None) -> str:
 
 
 def _wants_response_json(request: web.Request) -> bool:
-    return _RESPONSE_JSON in request.headers.get("Accept", "")
+    return _RESPONSE_JSON in _accepted(request)
 
 
 async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:

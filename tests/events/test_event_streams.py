@@ -124,6 +124,24 @@ async def test_closed_streams_leave_nothing_behind(app, store):
     assert store.id not in tails._tails
 
 
+@pytest.mark.parametrize("accept", ["text/event-stream;q=0, application/json", "text/event-stream; q=0.0"])
+async def test_a_client_that_refuses_streams_gets_a_page(app, store, accept):
+    await emit_events(store)
+    page = await app.get(FEED, headers={"Accept": accept})
+    assert (page.status, len(page.body["events"])) == (200, 1)
+
+
+async def test_head_of_a_stream_is_its_head(app, store):
+    await emit_events(store)
+    address = {"X-Tenant-ID": str(store.public_id), "Accept": "Text/Event-Stream", **app.credentials}
+    async with app.http.head(FEED, headers=address) as response:
+        assert (response.status, response.headers["Content-Type"]) == (200, "text/event-stream")
+    async with app.http.head(FEED, headers={**address, "Last-Event-ID": "nonsense"}) as response:
+        assert response.status == 400
+    tails = app.http.app[event_tails.EVENT_TAILS]
+    assert store.id not in tails._tails
+
+
 # --- Refusals ----------------------------------------------------------------------------------------------------------------
 
 

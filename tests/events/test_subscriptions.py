@@ -141,10 +141,19 @@ async def test_a_client_that_accepts_json_as_well_gets_streams_for_subscriptions
         assert result["data"]["events"]["id"] == f"evt_{event.hex}"
 
 
-async def test_a_subscription_without_a_stream_is_refused(app):
-    response = await app.post("/graphql", {"query": "subscription { events { id } }"})
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/event-stream;q=0"])
+async def test_a_subscription_without_a_stream_is_refused(app, accept):
+    response = await app.post("/graphql", {"query": "subscription { events { id } }"}, headers={"Accept": accept})
     assert response.status == 400
     assert "text/event-stream" in response.body["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("query", [EVENTS, "{ store { currency } }", "{ nothing }"])
+async def test_head_of_a_stream_of_results_is_its_head(app, query):
+    headers = {**headers_of(app), "Accept": "text/event-stream"}
+    for request in range(2):  # over one connection: a body would be read as the next response
+        async with app.http.head("/graphql", headers=headers, params={"query": query}) as response:
+            assert (response.status, response.content_type) == (200, "text/event-stream"), request
 
 
 async def test_a_subscription_without_a_credential_is_unauthenticated(app, visitor):
