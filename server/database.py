@@ -18,10 +18,12 @@ import asyncpg
 
 from kernel import logging
 from kernel.errors import DomainError
+from kernel.outages import Outage
 from kernel.settings import SettingError, Settings
 from models import migrate
 from models.connection import database
 from models.connection.database import connections_allowed
+from models.connection.roles import APP_ROLE
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, EmbeddedServer, is_ready
 from server.http.health import Checks
 
@@ -136,17 +138,28 @@ async def connection_pools(settings: Settings, location: DatabaseLocation) -> As
 
 async def _adopt_roles(location: DatabaseLocation) -> None:
     """Switch to the database roles once the first `vitrine migrate` has created them, without a restart."""
-    is_migrated = False
+    is_migrated, outage = False, Outage()
     while True:
         try:
             if await database.adopt_roles() or is_migrated:
                 return  # a login role that may not create roles serves as itself
             is_migrated = not await migrate.pending_migrations(location.serving_url)
-        # WrongStore: the privilege to read the migrations isn't granted yet.
-        except (DomainError, OSError, asyncpg.PostgresError, database.WrongStore):
-            logging.event("waiting for the database roles: the database is unavailable", level="warning")
+        except (DomainError, OSError, asyncpg.PostgresError, database.WrongStore) as error:
+            reason = _reason_to_wait(error)
+            if outage.is_due(reason):
+                logging.event("waiting for the database roles", level="warning", reason=reason)
+        else:
+            outage.end()
         if not is_migrated:
             await asyncio.sleep(_ROLES_RECHECK_SECONDS)
+
+
+def _reason_to_wait(error: Exception) -> str:
+    if isinstance(error, database.WrongStore):
+        return f"neither {APP_ROLE} nor the table of migrations is granted to the login: {error}"
+    if isinstance(error, (DomainError, OSError)):
+        return "the database is unavailable"
+    return str(error)
 
 
 def database_settings(settings: Settings, url: str) -> database.DatabaseSettings:

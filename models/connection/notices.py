@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
+from kernel.outages import Outage
 from models.connection.pool import DatabaseSettings
 
 NotificationCallback: TypeAlias = Callable[[str], Awaitable[object] | object]
@@ -91,6 +92,7 @@ class Listener:
     async def _run(self) -> None:
         backoff = MIN_BACKOFF_SECONDS
         is_first = True
+        outage = Outage()
         while True:
             try:
                 connection = await self._connect()
@@ -101,6 +103,8 @@ class Listener:
                         self._report_missed()
                     is_first, backoff = False, MIN_BACKOFF_SECONDS
                     self._is_listening = True
+                    if (seconds := outage.end()) is not None:
+                        logger.info("notifications arrive again after %.1f s", seconds)
                     await self._monitor(connection, subscribed)
                 finally:
                     self._is_listening = False
@@ -108,7 +112,8 @@ class Listener:
             except asyncio.CancelledError:
                 raise
             except Exception as error:
-                logger.warning("the listening connection was lost: %r; retrying in %.1f s", error, backoff)
+                if outage.is_due():
+                    logger.warning("the listening connection was lost: %r; retrying in %.1f s", error, backoff)
             self._report_missed()
             await asyncio.sleep(backoff)
             backoff = min(backoff * 2, MAX_BACKOFF_SECONDS)

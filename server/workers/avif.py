@@ -17,6 +17,7 @@ from kernel.errors import StorageFull, Unavailable
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
+from server.workers.failures import logged_failures
 
 PAUSE = 2.0
 PAUSE_AFTER_FAILURE = 10.0
@@ -45,16 +46,13 @@ class AvifWorker:
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
-            pause = 0.0
-            try:
+            pause = PAUSE_AFTER_FAILURE
+            with logged_failures("AVIF delayed"):
                 claimed = await avif.claim_image()
                 if claimed is None:
                     pause = PAUSE
-                elif await _render(claimed) == "delayed":
-                    pause = PAUSE_AFTER_FAILURE
-            except Exception as error:
-                logging.failure("AVIF delayed", error)
-                pause = PAUSE_AFTER_FAILURE
+                elif await _render(claimed) != "delayed":
+                    pause = 0.0
             await wait_at_most(self._stopping, pause)
 
 

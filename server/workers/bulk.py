@@ -16,6 +16,7 @@ from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
 from kernel.store_usage import measured
 from resolvers.engine.executor import graphql_error_code
+from server.workers.failures import logged_failures
 
 # Operations at once in this process: a long one doesn't keep the others waiting.
 MAX_RUNNING = 2
@@ -51,11 +52,9 @@ class BulkWorker:
 
     async def _repeat(self) -> None:
         while not self._stopping.is_set():
-            try:
+            pause = PAUSE_AFTER_FAILURE
+            with logged_failures("bulk operations delayed"):
                 pause = 0.0 if await self.run_next() else PAUSE
-            except Exception as error:
-                logging.failure("bulk operations delayed", error)
-                pause = PAUSE_AFTER_FAILURE
             await wait_at_most(self._stopping, pause)
 
     async def run_next(self) -> bool:

@@ -11,6 +11,7 @@ from domain import jobs
 from domain.jobs import Job, JobLease
 from kernel import logging, metrics
 from kernel.event_loop import wait_at_most
+from server.workers.failures import logged_failures
 
 # Upper bound of a pause, because another worker may crash with a job or a job may be added.
 MAX_PAUSE = 5.0
@@ -52,11 +53,9 @@ class JobWorker:
 
     async def _run_repeatedly(self, job: Job) -> None:
         while not self._stopping.is_set():
-            try:
+            pause = PAUSE_AFTER_FAILURE
+            with logged_failures("job could not be run", job=job.name):
                 pause = await self._run_if_due(job)
-            except Exception as error:
-                logging.failure("job could not be run", error, job=job.name)
-                pause = PAUSE_AFTER_FAILURE
             await wait_at_most(self._stopping, pause)
 
     async def _run_if_due(self, job: Job) -> float:

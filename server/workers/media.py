@@ -18,6 +18,7 @@ from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
 from kernel.store_usage import measured
+from server.workers.failures import logged_failures
 
 PAUSE = 1.0
 PAUSE_AFTER_FAILURE = 2.0
@@ -49,12 +50,13 @@ class MediaWorker:
         """Fetch until `stop`; database errors are logged and retried."""
         while not self._stopping.is_set():
             self._has_changed.clear()
-            try:
-                if not await self._start_next():
-                    await wait_at_most(self._has_changed, PAUSE)
-            except Exception as error:
-                logging.failure("fetches of media files delayed", error)
+            is_started = None
+            with logged_failures("fetches of media files delayed"):
+                is_started = await self._start_next()
+            if is_started is None:
                 await wait_at_most(self._stopping, PAUSE_AFTER_FAILURE)
+            elif not is_started:
+                await wait_at_most(self._has_changed, PAUSE)
         await end_tasks(self._running, self._stop_seconds)
 
     async def _start_next(self) -> bool:

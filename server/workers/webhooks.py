@@ -30,6 +30,7 @@ from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.store_usage import measured, usage_of
 from models.connection import database
+from server.workers.failures import logged_failures
 
 # Concurrent deliveries of this process; failing endpoints get at most half.
 MAX_IN_FLIGHT = 256
@@ -112,10 +113,11 @@ class WebhookWorker:
 
     async def _repeat(self, once: Callable[[], Awaitable[None]]) -> None:
         while not self._stopping.is_set():
-            try:
+            is_done = False
+            with logged_failures("webhook deliveries delayed"):
                 await once()
-            except Exception as error:
-                logging.failure("webhook deliveries delayed", error)
+                is_done = True
+            if not is_done:
                 await wait_at_most(self._stopping, PAUSE_AFTER_FAILURE)
 
     # --- Fan-out -------------------------------------------------------------------------------------------------------
@@ -238,10 +240,11 @@ class WebhookWorker:
         self._results_ready.clear()
         while self._results:
             batch = self._results[:_RESULT_BATCH_SIZE]
-            try:
+            is_stored = False
+            with logged_failures("webhook delivery results were not stored", results=len(batch)):
                 await attempt_results.store_results(batch)
-            except Exception as error:
-                logging.failure("webhook delivery results were not stored", error, results=len(batch))
+                is_stored = True
+            if not is_stored:
                 self._results_ready.set()
                 await asyncio.sleep(PAUSE_AFTER_FAILURE)
                 return False

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import asyncpg
+import orjson
 import pytest
 
+from kernel import logging
 from kernel.settings import Settings
 from models.connection import database as db
 from models.migrate import migrate
@@ -61,6 +63,33 @@ class TestStartBeforeTheFirstMigration:
                 await asyncio.sleep(0.05)
         async with db.cross_store_connection() as connection:
             assert await connection.fetchval("select current_user") == "vitrine_worker"
+
+
+async def test_a_server_whose_login_is_not_granted_the_roles_says_so_while_it_waits(tmp_path, own_process, monkeypatch):
+    monkeypatch.setattr("server.database._ROLES_RECHECK_SECONDS", 0.05)
+    lines: list[dict[str, object]] = []
+    postgres = EmbeddedPostgres(tmp_path / "postgres", options=FAST)
+    server = await asyncio.to_thread(postgres.start)
+    before = logging.set_sink(lambda line: lines.append(orjson.loads(line)))
+    try:
+        owner = await asyncpg.connect(server.url())
+        await owner.execute("create role serving login")
+        location = DatabaseLocation(
+            server.url(), server.url().replace("vitrine_owner", "serving", 1), is_embedded=False
+        )
+        async with connection_pools(Settings(), location), asyncio.timeout(20):
+            await migrate(location.owner_url)
+            while not (waiting := [line for line in lines if line["event"] == "waiting for the database roles"]):
+                await asyncio.sleep(0.05)
+            assert "vitrine_app" in str(waiting[0]["reason"])
+            await owner.execute("grant vitrine_app, vitrine_worker to serving")
+            while await db.fetchval("select current_user") != "vitrine_app":
+                await asyncio.sleep(0.05)
+        assert "unavailable" not in str(waiting)
+        await owner.close()
+    finally:
+        logging.set_sink(before)
+        await asyncio.to_thread(postgres.stop)
 
 
 @pytest.mark.usefixtures("own_process")

@@ -153,6 +153,28 @@ async def test_workers_share_a_job_and_each_run_is_executed_once():
     assert work.begun <= intervals + 1
 
 
+async def test_while_the_database_is_away_all_jobs_log_one_line_and_one_when_it_is_back(logged, monkeypatch):
+    monkeypatch.setattr("server.workers.jobs.PAUSE_AFTER_FAILURE", 0.05)
+    claim, attempts, is_away = jobs.claim, [], True
+
+    async def claim_if_available(job, **options):
+        attempts.append(job)
+        if is_away:
+            raise Unavailable("the database is not available; try again")
+        return await claim(job, **options)
+
+    monkeypatch.setattr(jobs, "claim", claim_if_available)
+    works = [Counted() for _ in range(3)]
+    async with working(JobWorker([new_job(work) for work in works])):
+        await until(lambda: len(attempts) > 10)
+        is_away = False
+        await until(lambda: all(work.done for work in works))
+    assert [(line["level"], line["event"]) for line in logged] == [
+        ("error", "job could not be run"),
+        ("info", "the database is available again"),
+    ]
+
+
 async def test_a_failing_job_is_recorded_logged_and_retried(logged):
     work = Counted(error=RuntimeError("no luck"))
     job = new_job(work, retry_delay=timedelta(seconds=0.05))
