@@ -6,6 +6,7 @@ What they contain of the GraphQL schema and the OpenAPI documents is generated h
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
@@ -69,7 +70,10 @@ def _with_version(file: Path, line: str, replacement: str) -> str:
 
 def main() -> int:
     """Build both packages; return the exit code."""
-    folder = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / ".vitrine" / "build" / "packages"
+    parser = argparse.ArgumentParser("python -m clients.build", description="Build the packages of the typed clients.")
+    default = ROOT / ".vitrine" / "build" / "packages"
+    parser.add_argument("folder", nargs="?", type=Path, default=default, help="by default .vitrine/build/packages")
+    folder = parser.parse_args().folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         print(build_python(folder))
