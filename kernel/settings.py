@@ -433,8 +433,8 @@ def _parse(field_: dataclasses.Field[Any], text: str) -> Any:
     try:
         return field_.metadata["type"].parse(text)
     except InvalidSetting as error:
-        # The line goes to a log, so it must not contain a secret's value.
-        shown = repr(text) if field_.repr else "set to something else"
+        # The line goes to a log, so it must not contain a secret's value, nor the log-in or query of a URL.
+        shown = repr(text) if field_.repr and "@" not in text and "?" not in text else "set to something else"
         raise SettingError(f"{_name_of(field_)} is {shown}; expected {error}") from error
 
 

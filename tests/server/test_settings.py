@@ -91,7 +91,6 @@ def test_a_setting_is_read(name, text, attribute, value):
         ("PORT", "٨٠٠٠"),
         ("VITRINE_BIND", "http://localhost"),
         ("VITRINE_BASE_URL", "shop.example"),
-        ("VITRINE_BASE_URL", "https://u:p@shop.example"),
         ("VITRINE_BASE_URL", "https://shop example"),
         ("WEB_CONCURRENCY", "0"),
         ("REDIS_URL", "http://h"),
@@ -128,6 +127,21 @@ def test_an_invalid_value_is_rejected_in_one_line_that_names_the_setting(name, t
     secret = next(setting.secret for setting in SETTINGS if setting.name == name)
     assert (repr(text) in line) is not secret
     assert "hunter2" not in line
+
+
+@pytest.mark.parametrize(
+    "name,text",
+    [
+        ("VITRINE_MEDIA_URL", "https://u:hunter2@cdn.example"),
+        ("VITRINE_BASE_URL", "https://shop.example?key=hunter2"),
+        ("VITRINE_CORS_ORIGINS", "https://u:hunter2@shop.example/path"),
+        ("VITRINE_ZIPCODE_URL", "https://cep.example/?key=hunter2"),
+    ],
+)
+def test_a_refused_url_is_not_shown_with_a_log_in_or_query(name, text):
+    with pytest.raises(SettingError, match=f"^{name} is set to something else; expected ") as refused:
+        Settings.from_environment({name: text})
+    assert "hunter2" not in str(refused.value)
 
 
 def test_a_blank_value_counts_as_unset():
