@@ -42,12 +42,8 @@ _COMPLETE = """
 UPDATE option_files SET mime_type = $3, bytes = $4, sha256 = $5, created_at = $6
 WHERE tenant_id = $1 AND id = $2 AND sha256 IS NULL
 """
-# Before its content goes: nothing can name it any more. Another cart or an order may have it too.
-_LEAVE = """
-UPDATE option_files SET cart_id = NULL WHERE tenant_id = $1 AND id = $2
-RETURNING NOT EXISTS (SELECT FROM option_files o WHERE o.tenant_id = $1 AND o.file_id = option_files.file_id
-    AND o.id <> option_files.id AND (o.cart_id IS NOT NULL OR o.order_id IS NOT NULL)) AS is_last
-"""
+# Before its content goes: nothing can name it any more.
+_LEAVE = "UPDATE option_files SET cart_id = NULL WHERE tenant_id = $1 AND id = $2"
 _IS_KEPT = """
 SELECT EXISTS (SELECT FROM option_files WHERE tenant_id = $1 AND file_id = $2 AND (cart_id IS NOT NULL OR order_id IS NOT NULL))
 """
@@ -120,8 +116,7 @@ async def _store(scope: Scope, cart: object, row: dict[str, Any]) -> dict[str, A
     try:
         await _complete(scope, cart, row, facts)
     except NotFound:  # deleted meanwhile, with what was stored of it until then
-        if not await fetchval(_IS_KEPT, scope.store.id, row["file_id"]):
-            await storage().delete([key, upload])
+        await _delete_content(scope, row["file_id"])
         raise
     await storage().delete([upload])
     return {**row, "mime_type": facts.mime_type, "bytes": facts.bytes}
@@ -142,13 +137,16 @@ async def delete_file(scope: Scope, cart: object, file: object) -> None:
         row = await _find(scope, await lock_open_cart(scope, cart), file)
         if row["is_in_line"]:
             raise Conflict("a line of the cart has the file: change or remove it first", reason="file_in_use")
-        left = await fetchrow(_LEAVE, scope.store.id, row["id"])
-    assert left is not None
+        await execute(_LEAVE, scope.store.id, row["id"])
     with active_scope(scope):
-        if left["is_last"]:
-            keys = (key(scope.store.public_id, row["file_id"]) for key in (option_file_key, option_upload_key))
-            await storage().delete(keys)
+        await _delete_content(scope, row["file_id"])
         await execute(_FORGET, scope.store.id, row["id"])
+
+
+async def _delete_content(scope: Scope, file: UUID) -> None:
+    """Delete what is stored of a file, unless another cart or an order has it too."""
+    if not await fetchval(_IS_KEPT, scope.store.id, file):
+        await storage().delete(key(scope.store.public_id, file) for key in (option_file_key, option_upload_key))
 
 
 async def _open_cart(scope: Scope, cart: object) -> LockedCart:
