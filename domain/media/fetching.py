@@ -22,11 +22,20 @@ from domain.media.contents import object_headers
 from domain.media.usage import IS_USED, REFERRERS
 from domain.resting_stores import RESTING_STORES
 from domain.storage import storage
+from kernel.errors import DomainError, Unavailable
+from kernel.ids import uuid7
 from kernel.retries import retry_delay
 from kernel.scope import Scope
 from kernel.work_queues import run_in_thread
-from models.connection.database import cross_store_connection, execute, fetchrow, transaction
-from models.rows import from_row, update_row
+from models.connection.database import (
+    cross_store_connection,
+    execute,
+    fetchrow,
+    fetchval,
+    separate_transaction,
+    transaction,
+)
+from models.rows import from_row, json_text, update_row
 
 MAX_ATTEMPTS = 5
 # A fetch ends long before this: 20 s, and the time that the renderer takes.
@@ -66,6 +75,14 @@ FROM (SELECT DISTINCT sha256 FROM unnest($2::text[]) AS sha256 ORDER BY 1) c
 _SAME = f"""
 SELECT f.id, f.sha256, f.mime_type, f.source_url, f.unused_since = '-infinity' AND NOT {IS_USED} AS is_deleted FROM media_files f
 WHERE f.tenant_id = $1 AND f.sha256 = $2 AND f.id <> $3 FOR NO KEY UPDATE OF f
+"""
+# Not by a transaction that gives a file the content at this moment, perhaps the open one.
+_TRY_LOCK_CONTENT = "SELECT pg_try_advisory_xact_lock(hashtextextended('media:' || $1::bigint || ':' || $2, 0))"
+_ENTER = """
+INSERT INTO media_files (tenant_id, public_id, sha256, status, unused_since, avif_due_at, created_at, updated_at)
+SELECT $1, r.public_id, r.sha256, 'ready', '-infinity', NULL, $3, $3
+FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, sha256 text)
+ON CONFLICT (tenant_id, sha256) WHERE sha256 IS NOT NULL DO NOTHING
 """
 _MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND original_id = $2"
 _REPLACE = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
@@ -128,11 +145,19 @@ def _measured(content: bytes | Path) -> tuple[str, int]:
 async def stored_content(scope: Scope, content: bytes | Path, facts: FileContent) -> AsyncIterator[None]:
     """Store a content under its digest before a file becomes it in the block.
 
-    It is stored again where the job that deletes unused files deleted an earlier file of the same content in between.
+    It is stored again where the job that deletes unused files deleted an earlier file of the same content in between. Where the block
+    raises a domain error and no other file has the content, the job deletes it.
     """
     key, headers = media_key(scope.store.public_id, facts.sha256), object_headers(facts.mime_type)
     await storage().put(key, content, headers)
-    yield
+    try:
+        yield
+    except DomainError as error:
+        if not isinstance(error, Unavailable):
+            async with separate_transaction(scope):
+                if await fetchval(_TRY_LOCK_CONTENT, scope.store.id, facts.sha256):
+                    await enter_deleted(scope, [facts.sha256])
+        raise
     if await storage().head(key) is None:
         await storage().put(key, content, headers)
 
@@ -155,6 +180,7 @@ async def mark_ready(
     async with transaction(scope):
         row = await fetchrow(_LOCK, scope.store.id, claimed.id, claimed.attempts)
         if row is None:
+            await enter_deleted(scope, [content.sha256])
             return False
         is_other: bool = row["sha256"] != content.sha256
         source: dict[str, Any] = {
@@ -202,6 +228,13 @@ async def become(scope: Scope, file_id: int, content: FileContent) -> int | None
 async def lock_contents(scope: Scope, digests: Sequence[str]) -> None:
     """Let no other transaction give a file one of these contents before the open one ends."""
     await execute(_LOCK_CONTENTS, scope.store.id, list(digests))
+
+
+async def enter_deleted(scope: Scope, digests: Sequence[str]) -> None:
+    """Enter contents without a file as deleted ones, in the open transaction: the job deletes them unless a file gets them before."""
+    rows = [{"public_id": uuid7(), "sha256": digest} for digest in digests]
+    await lock_contents(scope, digests)
+    await execute(_ENTER, scope.store.id, json_text(rows), scope.now)
 
 
 async def mark_unchanged(scope: Scope, claimed: ClaimedFile) -> None:

@@ -14,13 +14,11 @@ from datetime import timedelta
 
 from domain.media import option_files
 from domain.media.addresses import media_key, upload_key
-from domain.media.fetching import lock_contents
+from domain.media.fetching import enter_deleted
 from domain.media.option_files import option_file_key, option_upload_key
 from domain.storage import Storage
-from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.connection.database import execute, fetch, transaction
-from models.rows import json_text
+from models.connection.database import fetch, transaction
 
 FOLDERS = ("media/", option_files.FOLDER)
 # Younger ones are of files whose row is not written yet.
@@ -35,12 +33,6 @@ _UPLOADS = """
 SELECT public_id FROM media_files WHERE tenant_id = $1 AND sha256 IS NULL AND original_id IS NULL AND source_url IS NULL
 """
 _OPTION_FILES = "SELECT DISTINCT file_id, sha256 IS NULL AS is_awaited FROM option_files WHERE tenant_id = $1"
-_ENTER = """
-INSERT INTO media_files (tenant_id, public_id, sha256, status, unused_since, avif_due_at, created_at, updated_at)
-SELECT $1, r.public_id, r.sha256, 'ready', '-infinity', NULL, $3, $3
-FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, sha256 text)
-ON CONFLICT (tenant_id, sha256) WHERE sha256 IS NOT NULL DO NOTHING
-"""
 
 
 @dataclass(slots=True)
@@ -83,14 +75,7 @@ async def delete_orphans(scope: Scope, storage: Storage, keys: Sequence[str]) ->
     digests = [match[1] for key in keys if (match := _DIGEST.search(key)) is not None]
     contents = sorted(set(digests))
     for start in range(0, len(contents), _BATCH):
-        await _enter_deleted(scope, contents[start : start + _BATCH])
+        async with transaction(scope):
+            await enter_deleted(scope, contents[start : start + _BATCH])
     await storage.delete(uploads)
     return len(uploads) + len(digests)
-
-
-async def _enter_deleted(scope: Scope, digests: Sequence[str]) -> None:
-    """Enter contents as deleted files, unless a file has got one meanwhile."""
-    rows = [{"public_id": uuid7(), "sha256": digest} for digest in digests]
-    async with transaction(scope):
-        await lock_contents(scope, digests)
-        await execute(_ENTER, scope.store.id, json_text(rows), scope.now)

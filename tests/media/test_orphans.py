@@ -6,17 +6,24 @@ import asyncio
 import hashlib
 import os
 import time
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
-from domain.media import usage
+from domain.media import uploads, usage
 from domain.media.addresses import media_key, upload_key
+from domain.media.fetching import FileContent
 from domain.media.orphans import compare, delete_orphans
+from domain.media.received import store_file
 from domain.storage import Storage, storage
+from domain.stores import set_limits
+from kernel.errors import RuleViolation
+from kernel.received_files import file_of_bytes
 from kernel.scope import active_scope
 from tests.harness.sample_store import SampleStore
 from tests.media.pictures import encoded, picture
+from tests.media.test_files import code_of
 from tests.media.test_images import add_file, digest, graphql
 from tests.media.test_uploads import COMPLETE, begin
 
@@ -129,3 +136,37 @@ async def test_no_content_of_a_completed_upload_is_lost_in_a_race(sample: Sample
     for content in contents:
         key = media_key(sample.store.public_id, hashlib.sha256(content).hexdigest())
         assert await storage().read(key) == content
+
+
+async def test_an_upload_that_is_deleted_while_it_is_completed_leaves_nothing(
+    sample: SampleStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = encoded(".png", picture(31, 19))
+    media = (await begin(sample, content))["media_id"]
+    await storage().put(upload_key(sample.store.public_id, UUID(media)), content)
+    inspect = uploads.inspect_content
+
+    async def inspect_and_delete(received: bytes | Path, announced: str) -> FileContent:
+        await graphql(sample, "mutation($id: ID!) { media_delete(id: $id) { id } }", id=media)
+        return await inspect(received, announced)
+
+    monkeypatch.setattr(uploads, "inspect_content", inspect_and_delete)
+    assert (await code_of(sample, COMPLETE, id=media))[0] == "NOT_FOUND"
+    await run_job(sample)
+    assert await keys(sample) == set()
+
+
+@pytest.mark.parametrize("is_stored", [False, True], ids=["new", "stored"])
+async def test_a_file_for_which_the_store_has_no_space_leaves_nothing_but_what_was_there(
+    sample: SampleStore, is_stored: bool
+) -> None:
+    content = encoded(".png", picture(29, 23))
+    key = media_key(sample.store.public_id, hashlib.sha256(content).hexdigest())
+    with active_scope(sample.scope):
+        if is_stored:
+            await store_file(sample.scope, file_of_bytes(content, "a.png", "image/png"))
+        sample.store = await set_limits(sample.scope, {"storage_bytes": 1})
+        with pytest.raises(RuleViolation, match="storage_bytes"):
+            await store_file(sample.scope, file_of_bytes(content, "a.png", "image/png"))
+    await run_job(sample)
+    assert await keys(sample) == ({key} if is_stored else set())
