@@ -36,7 +36,7 @@ LIMITS: Mapping[str, StoreLimit] = {
     "concurrent_requests": StoreLimit("requests that run at the same time; a stream doesn't count once it is open"),
     "orders_per_month": StoreLimit(
         "orders placed in a month (UTC), without those that a file imports",
-        "SELECT count(*) FROM orders WHERE tenant_id = $1 AND created_at >= $2 AND deleted_at IS NULL",
+        "SELECT count(*) FROM orders WHERE tenant_id = $1 AND created_at >= $2 AND deleted_at IS NULL AND NOT imported",
         {"day": 1, **_MIDNIGHT},
     ),
     "products": StoreLimit(

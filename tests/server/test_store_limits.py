@@ -22,6 +22,8 @@ from kernel.scope import active_scope
 from kernel.settings import Settings
 from models.connection import database
 from server.http.limits import ProcessCounters, RateLimiter
+from server.importers import record_files
+from server.importers.order_files import ORDERS
 from tests.bulk.conftest import CREATE as CREATE_BULK_QUERY
 from tests.harness.http import Client
 from tests.harness.oauth import graphql_error, graphql_result
@@ -92,6 +94,19 @@ async def test_concurrent_orders_stop_exactly_at_the_limit(sample: SampleStore):
     assert (refused.reason, refused.details["used"]) == ("store_limit_reached", sample.store.limits["orders_per_month"])
     await sample.execute("update orders set created_at = created_at - interval '32 days'")
     await sample.place_order((product, 1), email="ana@example.com")
+
+
+async def test_imported_orders_are_none_of_the_month(sample: SampleStore, tmp_path: Path):
+    await limit(sample, orders_per_month=1_000)
+    with active_scope(sample.scope):
+        before = await find_limits(sample.scope)
+    line = f"A-1,C,{sample.scope.now:%Y-%m-%dT%H:%M:%SZ},10.00,Caneca,1,10.00"
+    path = tmp_path / "orders.csv"
+    path.write_text(f"number,status,created_at,total,line_name,line_quantity,line_price\n{line}\n")
+    report = await record_files.run(ORDERS, path, "csv", sample.store.public_id, progress=False)
+    assert report.counts["created"] == 1
+    with active_scope(sample.scope):
+        assert await find_limits(sample.scope) == before
 
 
 async def test_uploads_stop_at_the_bytes_of_the_store(sample: SampleStore):
