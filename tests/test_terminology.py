@@ -108,6 +108,20 @@ LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)"
 # A path of modules, and what may follow: in a text by itself or in backticks, or what an error asks to call.
 QUALIFIED = re.compile(r"(?:`|\bcall )(?P<name>(?:" + "|".join([*LAYERS, "tests"]) + r")(?:\.[a-z_]\w*)*\.\w+)(?=[`(])")
 NAMES_OF_FILES = {"server.lock", "schema.graphql"}
+# Documents whose names in backticks are the program's own; others name files and settings of other programs too.
+OWN_NAMES = (
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    *(
+        f"docs/{name}.md"
+        for name in (
+            *("errors", "glossary", "ledger", "payments-pagarme", "performance", "promotions", "shipping"),
+            *("tutorials/app-developer", "tutorials/operator"),
+        )
+    ),
+)
 # Names what its examples add.
 RECIPES = "docs/recipes.md"
 UNREACHABLE = re.compile(
@@ -274,7 +288,7 @@ def test_a_search_for_a_standard_term_leads_to_its_file(term: str):
     assert SEARCHES[term] in ranked[:SHOWN], ranked[:SHOWN]
 
 
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.md"])
+@pytest.mark.parametrize("document", OWN_NAMES)
 def test_documents_name_files_and_names_that_exist(document: str):
     text = re.sub(r"^```.*?^```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     named = set(re.findall(r"`([^`\n]+)`", text))
