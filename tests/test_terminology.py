@@ -95,7 +95,7 @@ SEARCHES = {
     "row-level security": "models/connection/binding.py",
     "ETag": "rest_facade/responses.py",
     "limits": "resolvers/engine/limits.py",
-    "parser": "resolvers/engine/parser.py",
+    "scanner": "resolvers/engine/scanner.py",
     "pool": "models/connection/pool.py",
     "pricing": "domain/purchase/pricing.py",
     "retries": "domain/webhooks/endpoint_health.py",

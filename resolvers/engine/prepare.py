@@ -23,6 +23,7 @@ from graphql import (
     StringValueNode,
     VariableDefinitionNode,
     Visitor,
+    parse,
     validate,
     visit,
 )
@@ -42,7 +43,6 @@ from resolvers.engine.limits import (
     MAX_TOKENS,
     LimitChecker,
 )
-from resolvers.engine.parser import parse_document
 from resolvers.engine.scanner import (
     ScannedDocument,
     ScannedSpread,
@@ -135,7 +135,7 @@ def prepare_document(
         if checker.cycle is not None:
             return PreparedDocument(None, (_cycle_error(text, checker.cycle),), {})
     try:
-        document = parse_document(text)
+        document = parse(text)
     except GraphQLSyntaxError as problem:
         return PreparedDocument(None, (problem,), {})
     except RecursionError as problem:

@@ -15,15 +15,11 @@ from graphql import (
     GraphQLSyntaxError,
     InlineFragmentNode,
     IntValueNode,
-    Lexer,
     OperationDefinitionNode,
     SelectionSetNode,
-    Source,
-    TokenKind,
     build_schema,
     get_introspection_query,
     parse,
-    print_ast,
     validate,
 )
 from graphql.validation import OverlappingFieldsCanBeMergedRule
@@ -37,7 +33,6 @@ from resolvers.engine import prepare as documents
 from resolvers.engine.compile import QueryCompiler
 from resolvers.engine.field_merging import FieldsMergeRule
 from resolvers.engine.limits import LimitChecker
-from resolvers.engine.parser import RegexLexer, parse_document
 from resolvers.engine.prepare import DocumentCache, PreparedDocument, prepare_document
 from resolvers.engine.scanner import SIZE_ARGUMENTS, ScannedField, ScannedInlineFragment, ScannedSpread, scan_document
 
@@ -71,7 +66,7 @@ OVER_A_LIMIT = {
 
 @pytest.mark.parametrize("name", OVER_A_LIMIT)
 def test_a_document_over_a_limit_is_rejected_before_parsing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for expensive in ("parse_document", "validate"):
+    for expensive in ("parse", "validate"):
         monkeypatch.setattr(documents, expensive, _must_not_be_called)
     with pytest.raises(TooComplex):
         prepare_document(root.public_schema(), OVER_A_LIMIT[name], limited=True)
@@ -99,7 +94,7 @@ def _must_not_be_called(*_args: Any, **_named: Any) -> Any:
 def test_a_fragment_cycle_is_reported_like_validation_without_validating(
     text: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for expensive in ("parse_document", "validate"):
+    for expensive in ("parse", "validate"):
         monkeypatch.setattr(documents, expensive, _must_not_be_called)
     prepared = prepare_document(root.public_schema(), text, limited=True)
     assert [error.message for error in prepared.errors] == [message]
@@ -272,8 +267,7 @@ DOCUMENTS = st.lists(DEFINITIONS, min_size=1, max_size=3).map("\r\n".join)
 
 # One test, since documents take longer to generate than to parse.
 @given(DOCUMENTS)
-def test_parser_and_scanner_agree_with_graphql_core(text: str) -> None:
-    assert _parse_result(parse_document, text) == _parse_result(parse, text)
+def test_the_scanner_agrees_with_graphql_core(text: str) -> None:
     try:
         parsed = parse(text)
     except GraphQLSyntaxError:
@@ -301,13 +295,6 @@ def test_parser_and_scanner_agree_with_graphql_core(text: str) -> None:
     assert {name: (each.condition, _plain(each.selections)) for name, each in document.fragments.items()} == {
         node.name.value: (node.type_condition.name.value, _parsed(node.selection_set)) for node in fragments
     }
-
-
-def _parse_result(parser: Any, text: str) -> tuple[Any, ...]:
-    try:
-        return print_ast(parser(text)), None
-    except GraphQLSyntaxError as error:
-        return None, error.message, error.locations
 
 
 def _plain(selections: Any) -> list[Any]:
@@ -349,73 +336,6 @@ def _parsed(selections: SelectionSetNode) -> list[Any]:
 
 def _whole(text: str) -> int:
     return int(text) if len(text) < 20 else 10**20
-
-
-SOUP = st.lists(
-    st.sampled_from(
-        [
-            "{",
-            "}",
-            "(",
-            ")",
-            "a",
-            "on",
-            "...",
-            "..",
-            "1",
-            "01",
-            "-",
-            "1.",
-            "1.5",
-            "1e",
-            '"',
-            '"x"',
-            '""',
-            '"""',
-            '"""a\n b"""',
-        ]
-        + [
-            "#c",
-            "\n",
-            "\r\n",
-            "\r",
-            " ",
-            ",",
-            "\ufeff",
-            "\\",
-            '"\\u00e9"',
-            '"\\q"',
-            "é",
-            "\x00",
-            "$",
-            "@",
-            "[",
-            "]",
-            "&",
-            "|",
-            "=",
-        ]
-        + ["\ud800", "?", "1a", '"""\\""""""']
-    ),
-    max_size=25,
-).map("".join)
-
-
-@given(SOUP | DOCUMENTS)
-def test_the_lexer_returns_the_tokens_and_errors_of_graphql_core(text: str) -> None:
-    assert _tokens(RegexLexer(Source(text))) == _tokens(Lexer(Source(text)))
-
-
-def _tokens(lexer: Lexer) -> list[Any]:
-    matches: list[Any] = []
-    while True:
-        try:
-            token = lexer.advance()
-        except GraphQLSyntaxError as error:
-            return [*matches, (error.message, error.locations)]
-        matches.append((token.kind, token.start, token.end, token.line, token.column, token.value))
-        if token.kind is TokenKind.EOF:
-            return matches
 
 
 def test_a_type_definition_is_reported_as_not_executable() -> None:
