@@ -1,4 +1,4 @@
-"""The catalogs of the demo stores: their types, and the loader of the files that contain them.
+"""The data of the demo stores: catalogs with their types, and what all stores have.
 
 Fields have the names of the input's; `key` names a record in the catalog.
 """
@@ -131,11 +131,24 @@ class DemoCatalog:
     customers: int
     orders: Mapping[str, int]
     reviews: int
+    options: Sequence[Mapping[str, Any]] = ()
+    inventory_options: Sequence[Mapping[str, Any]] = ()
+    attachments: Sequence[Mapping[str, Any]] = ()
+    required_products: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    boxes: Sequence[Mapping[str, Any]] = ()
+
+
+def _read_file(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+COMMON: Mapping[str, Any] = _read_file("common")
+"""What every demo store has besides its catalog."""
 
 
 def load_catalog(name: str) -> DemoCatalog:
     """Read the catalog of a demo store from its file, `casa_ipe.toml` or `serra_alta.toml`."""
-    data = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+    data = _read_file(name)
     return DemoCatalog(
         name=name, **data | {key: tuple(record(**each) for each in data[key]) for key, record in _RECORDS.items()}
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from server.demo import b2b, carts, content, menus, options, orders, payments, pricing, warehouses
-from server.demo.catalog import DemoCatalog, input_fields
-from server.demo.customers import REVIEWS, DemoCustomer, cnpj, create_customers
+from server.demo.catalog import COMMON, DemoCatalog, input_fields
+from server.demo.customers import DemoCustomer, cnpj, create_customers
 from server.demo.gateway import DemoGateway, ensure_secret
 from server.demo.orders import DemoOrder, DemoOrderStep
 from server.demo.owner import DemoOwner
@@ -303,14 +303,14 @@ async def _create_reviews(
     """Create reviews by customers with completed orders; the last one awaits moderation."""
     purchases = [entry for entry in orders.bought_products(planned_orders, catalog.products) if entry[2] < now]
     for index, (product, customer, at) in enumerate(purchases[: catalog.reviews]):
-        review = REVIEWS[index % len(REVIEWS)]
+        review = COMMON["reviews"][index % len(COMMON["reviews"])]
         await owner.create(
             "review",
             at,
             product_id=ids.products[product],
             customer_id=ids.customers[customer],
             name=customer_data[customer].firstname,
-            message=review.text,
-            rating=review.rating,
+            message=review["text"],
+            rating=review["rating"],
             status="P" if index == min(len(purchases), catalog.reviews) - 1 else "A",
         )
