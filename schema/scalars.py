@@ -23,43 +23,7 @@ from kernel.received_files import ReceivedFile
 from kernel.scope import requires_uuid
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models.connection.database import json_value
-from schema.enums import (
-    ENUMS,
-    AppCallState,
-    BulkOperationKind,
-    BulkOperationState,
-    CallRequestStatus,
-    CategoryStatus,
-    DeliveryState,
-    DiscussionObjectType,
-    ExceptionType,
-    FeatureType,
-    LedgerEntryKind,
-    MediaStatus,
-    NotificationStatus,
-    NotificationType,
-    OptionType,
-    PageType,
-    PaymentState,
-    PaymentStatus,
-    PayoutStatus,
-    PointEntryKind,
-    ProductStatus,
-    PromotionZone,
-    ReviewStatus,
-    Role,
-    StatusType,
-    SwitchStatus,
-    TaxAddressType,
-    TaxRateType,
-    TransactionType,
-    UsergroupStatus,
-    UsergroupType,
-    UserStatus,
-    UserType,
-    VendorStatus,
-    graphql_core_type,
-)
+from schema.enums import ENUMS, graphql_core_type
 
 ID = strawberry.ID
 Text = str  # NUL is rejected in documents and bodies, before scalars are parsed
@@ -253,30 +217,11 @@ SCALARS: dict[object, ScalarDefinition] = {
     **ENUMS,
 }
 
-# Closed sets of which filters of the internal schema take any text: one outside of the set matches nothing.
-FILTER_ENUMS: dict[str, Any] = {
-    "app_call_state": AppCallState,
-    "media_status": MediaStatus,
-    "bulk_operation_kind": BulkOperationKind,
-    "bulk_operation_state": BulkOperationState,
-    "delivery_state": DeliveryState,
-    "discussion_object_type": DiscussionObjectType,
-    "exception_type": ExceptionType,
-    "feature_type": FeatureType,
-    "notification_status": NotificationStatus,
-    "notification_type": NotificationType,
-    "option_type": OptionType,
-    "page_type": PageType,
-    "ledger_entry_kind": LedgerEntryKind,
-    "payout_status": PayoutStatus,
-    "point_entry_kind": PointEntryKind,
-    "promotion_zone": PromotionZone,
-    "status_type": StatusType,
-    "tax_address_type": TaxAddressType,
-    "tax_rate_type": TaxRateType,
-    "transaction_type": TransactionType,
-    "usergroup_type": UsergroupType,
-}
+
+def _filter_type(type_: Any) -> str:
+    """Return how filters name a type of codes: `order_status` for OrderStatus."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type_.__name__).lower()
+
 
 # The scalar of each filter value type (`models.reading.queries.EntityFilter.value_type`).
 FILTER_SCALARS: dict[str, Any] = {
@@ -286,22 +231,18 @@ FILTER_SCALARS: dict[str, Any] = {
     "cents": BigInt,
     "boolean": bool,
     "time": DateTime,
-    "product_status": ProductStatus,
-    "category_status": CategoryStatus,
-    "order_status": OrderStatus,
-    "payment_status": PaymentStatus,
-    "payment_state": PaymentState,
-    "user_status": UserStatus,
-    "user_type": UserType,
-    "role": Role,
-    "usergroup_status": UsergroupStatus,
-    "vendor_status": VendorStatus,
-    "switch_status": SwitchStatus,
-    "shipment_status": ShipmentStatus,
-    "review_status": ReviewStatus,
-    "call_request_status": CallRequestStatus,
-    **FILTER_ENUMS,
+    **{_filter_type(type_): type_ for type_ in (OrderStatus, ShipmentStatus, *ENUMS)},
 }
+
+# Closed sets of which filters of the internal schema take any text: one outside of the set matches nothing.
+FILTER_ENUMS = frozenset(
+    {
+        *("app_call_state", "media_status", "bulk_operation_kind", "bulk_operation_state", "delivery_state"),
+        *("discussion_object_type", "exception_type", "feature_type", "notification_status", "notification_type"),
+        *("option_type", "page_type", "ledger_entry_kind", "payout_status", "point_entry_kind", "promotion_zone"),
+        *("status_type", "tax_address_type", "tax_rate_type", "transaction_type", "usergroup_type"),
+    }
+)
 
 
 def parse_id(value: Any, *, numeric: bool = False) -> Reference | None:
