@@ -22,7 +22,7 @@ from kernel.scope import ActorKind
 from kernel.shares import shares_of_address
 from kernel.work_queues import WorkQueue
 from rest_facade.aiohttp_internals import PayloadEncodingError, buffered_chunks
-from rest_facade.responses import RESTART_TIMEOUT
+from rest_facade.responses import restart_timeout
 from rest_facade.routing import CLIENT_IP, SCOPE
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -129,7 +129,7 @@ async def body_chunks(request: web.Request, within: timedelta) -> AsyncIterator[
             raise MalformedRequest(detail=_INCOMPLETE) from error
         if not chunk:
             return
-        request.app[RESTART_TIMEOUT]()
+        restart_timeout(request)
         yield chunk
 
 

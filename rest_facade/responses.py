@@ -7,6 +7,7 @@ other origins, so that a page of another one can't make a browser ask for a comp
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -33,8 +34,23 @@ _WITHOUT_BODY = (204, _NOT_MODIFIED)
 UNEXPECTED_ERROR = "an unexpected error occurred"
 DATABASE_ERROR = "a database error occurred"
 
-RESTART_TIMEOUT: web.AppKey[Callable[[], None]] = web.AppKey("restart_timeout")
-"""The application's function that starts the request's timeout again, for responses sent in pieces."""
+TIMEOUT = web.RequestKey("timeout", asyncio.Timeout)
+REQUEST_SECONDS = web.AppKey("request_seconds", float)
+"""How long a request may take (docs/reference/shared.md#timeouts)."""
+
+
+def restart_timeout(request: web.Request) -> None:
+    """Start the request's time-out again, unless it is lifted: what arrives or is sent in pieces has the whole time for each."""
+    timeout = request.get(TIMEOUT)
+    if timeout is not None and timeout.when() is not None:
+        timeout.reschedule(asyncio.get_running_loop().time() + request.app[REQUEST_SECONDS])
+
+
+def lift_timeout(request: web.Request) -> None:
+    """Let the request take as long as it needs: a stream ends with its client or credential."""
+    timeout = request.get(TIMEOUT)
+    if timeout is not None:
+        timeout.reschedule(None)
 
 
 class BytesResponse(web.Response):

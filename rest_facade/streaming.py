@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from aiohttp import HttpVersion11, hdrs, web
 
-from rest_facade.responses import RESTART_TIMEOUT, compress_stream
+from rest_facade.responses import compress_stream, restart_timeout
 
 
 async def send_parts(
@@ -26,7 +26,7 @@ async def send_parts(
         async for part in parts:
             if part:
                 await response.write(part)
-            request.app[RESTART_TIMEOUT]()
+            restart_timeout(request)
         await response.write_eof()
     except BaseException:
         if request.transport is not None:

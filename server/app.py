@@ -14,7 +14,7 @@ from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
 from resolvers.engine import compile as query_compiler
 from rest_facade.bodies import MAX_BYTES, RECEIVE_FORM
-from rest_facade.responses import RESTART_TIMEOUT
+from rest_facade.responses import REQUEST_SECONDS
 from rest_facade.routing import Route
 from server import authorization_metadata, back_office, credit_bureau, example_storefront, mail_page, payment_page
 from server.demo import DEMO_STORE_ID
@@ -33,7 +33,7 @@ from server.http import (
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
-from server.http.connections import PIPELINE, RequestTimeouts
+from server.http.connections import PIPELINE
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
 from server.http.forms import receive_form
@@ -106,16 +106,13 @@ def create_app(
 
     policies = route_policies(app)
     limiter = limits.RateLimiter(settings, app[COUNTERS], limit_of)
-    timeouts = RequestTimeouts(settings.request_timeout)
-    app[RESTART_TIMEOUT] = timeouts.restart
+    app[REQUEST_SECONDS] = settings.request_timeout
     app[RECEIVE_FORM] = receive_form
     authenticator = Authenticator(store_resolver, authenticate)
     served = ServedMethods(app.router, policies, store_resolver)
-    app[PIPELINE] = pipeline(
-        timeouts, settings, policies, limiter, authenticator, served, app[CATALOGUE_CACHE], app[HEALTH]
-    )
+    app[PIPELINE] = pipeline(settings, policies, limiter, authenticator, served, app[CATALOGUE_CACHE], app[HEALTH])
     app.middlewares.append(app[PIPELINE])
-    event_streams.add_streams(app, timeouts, limiter, authenticator)
+    event_streams.add_streams(app, limiter, authenticator)
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 

@@ -21,11 +21,11 @@ from kernel.settings import Settings
 from resolvers.events import ShoppersEvents
 from rest_facade.apps.errors import body_of
 from rest_facade.apps.events import EVENT_STREAM, OPEN_STREAM
-from rest_facade.responses import to_json
+from rest_facade.responses import lift_timeout, to_json
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE
 from rest_facade.streaming import prepare_stream
 from server.http.authentication import Authenticator
-from server.http.connections import SETTINGS, RequestTimeouts
+from server.http.connections import SETTINGS
 from server.http.event_tails import EVENT_TAILS, EventTails, StoreTail, TailEvent
 from server.http.limits import ConcurrencyLimiter, RateLimiter
 from server.http.routes import POLICIES
@@ -68,22 +68,14 @@ def _one_of(limiter: ConcurrencyLimiter, key: str, name: str) -> Iterator[None]:
 STREAM_LIMITS = web.AppKey("stream_limits", StreamLimits)
 AUTHENTICATOR = web.AppKey("authenticator", Authenticator)
 RATE_LIMITER = web.AppKey("rate_limiter", RateLimiter)
-LIFT_LIMITS: web.AppKey[Callable[[web.Request], None]] = web.AppKey("lift_limits")
-"""The application's function that exempts a request from the time-out and from the number of concurrent requests."""
 
 
-def add_streams(
-    app: web.Application, timeouts: RequestTimeouts, limiter: RateLimiter, authenticator: Authenticator
-) -> None:
+def add_streams(app: web.Application, limiter: RateLimiter, authenticator: Authenticator) -> None:
     """Add what the streams of the application share; they end when it shuts down."""
     tails = app[EVENT_TAILS] = EventTails()
     app[STREAM_LIMITS] = StreamLimits(app[SETTINGS])
     app[AUTHENTICATOR], app[RATE_LIMITER] = authenticator, limiter
     app[OPEN_STREAM] = send_events
-
-    def lift(request: web.Request) -> None:
-        timeouts.lift()
-        limiter.end_request(request)
 
     async def stop(_: web.Application) -> None:
         tails.stop()
@@ -91,9 +83,14 @@ def add_streams(
     async def close(_: web.Application) -> None:
         await tails.close()
 
-    app[LIFT_LIMITS] = lift
     app.on_shutdown.append(stop)
     app.on_cleanup.append(close)
+
+
+def lift_limits(request: web.Request) -> None:
+    """Exempt a request from the time-out and from the number of concurrent requests: it becomes a stream."""
+    lift_timeout(request)
+    request.app[RATE_LIMITER].end_request(request)
 
 
 def renewal(request: web.Request, headers: Mapping[str, str] | None = None) -> RenewScope:
@@ -223,7 +220,7 @@ def _message(event: TailEvent) -> bytes:
 
 async def start_response(request: web.Request) -> web.StreamResponse:
     """Begin a response of Server-Sent Events, without the limits of a request that works."""
-    request.app[LIFT_LIMITS](request)
+    lift_limits(request)
     headers = {
         hdrs.CONTENT_TYPE: EVENT_STREAM,
         hdrs.CACHE_CONTROL: "no-store",

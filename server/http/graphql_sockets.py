@@ -24,7 +24,7 @@ from kernel.scope import ActorKind, Scope, active_scope
 from rest_facade.routing import CLIENT_IP, REQUEST_ID
 from server.http.authentication import TENANT_HEADER
 from server.http.connections import SETTINGS
-from server.http.event_streams import LIFT_LIMITS, RATE_LIMITER, RenewScope, renewal
+from server.http.event_streams import RATE_LIMITER, RenewScope, lift_limits, renewal
 from server.http.event_tails import EVENT_TAILS
 from server.http.families import family_of
 from server.http.graphql_streams import Operation, OperationRefused, execute_once, prepare, subscribe
@@ -60,7 +60,7 @@ async def open_socket(request: web.Request) -> web.StreamResponse:
     )
     if not socket.can_prepare(request):
         return web.Response(status=426, headers={hdrs.UPGRADE: "websocket"})
-    request.app[LIFT_LIMITS](request)
+    lift_limits(request)
     await socket.prepare(request)
     if socket.ws_protocol != PROTOCOL:
         await socket.close(code=NOT_ACCEPTABLE, message=b"Subprotocol not acceptable")

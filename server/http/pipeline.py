@@ -33,12 +33,12 @@ from kernel.settings import Settings
 from kernel.store_usage import Measured, usage_of
 from kernel.text import has_forbidden_characters
 from models.connection.replicas import primary_only
-from rest_facade.responses import add_vary, allow_header, compress, is_compressible
+from rest_facade.responses import TIMEOUT, add_vary, allow_header, compress, is_compressible
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
 from server.http import idempotency, limits, telemetry
 from server.http.authentication import Authenticator
 from server.http.catalog_cache import CatalogueCache, is_cacheable
-from server.http.connections import SERVER_NAME, RequestTimeout, RequestTimeouts
+from server.http.connections import SERVER_NAME
 from server.http.cross_origin import AddHeaders
 from server.http.errors import error_response
 from server.http.families import RouteFamily, family_of
@@ -51,7 +51,6 @@ _SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
 
 
 def pipeline(
-    timeouts: RequestTimeouts,
     settings: Settings,
     policies: Mapping[web.AbstractRoute, RoutePolicy],
     limiter: limits.RateLimiter,
@@ -137,7 +136,7 @@ def pipeline(
             _reject_unstorable(target)
         limiter.begin_request(request, family, address)
         try:
-            with RequestTimeout(timeouts, asyncio.get_running_loop()):
+            async with asyncio.timeout(settings.request_timeout) as request[TIMEOUT]:
                 if policy.credential is Credential.NONE or (
                     hdrs.UPGRADE in headers and authenticator.names_store_later(request, policy)
                 ):
