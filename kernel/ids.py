@@ -138,11 +138,6 @@ def parse_uuid(value: object) -> UUID | None:
     return None
 
 
-def is_uuid(text: str) -> bool:
-    """Return whether `parse_uuid` reads the text: its statement may contain the text itself, which asyncpg encodes in less time."""
-    return _UUID.fullmatch(text) is not None
-
-
 def random_token(bits: int = 256) -> str:
     """Generate an unguessable URL-safe token of at least that many bits."""
     return secrets.token_urlsafe(math.ceil(bits / 8))

@@ -16,12 +16,11 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values
 
 from kernel.errors import DomainError
-from kernel.ids import is_uuid
 from kernel.record_conversion import Conversions
 from kernel.scope import Scope
 from models.reading import row_reads
 from models.reading.compiled_reads import CompiledReader
-from models.reading.queries import BY_PUBLIC_ID, CallerCache, Condition
+from models.reading.queries import CallerCache
 from models.reading.response_shapes import NotCompiled
 from resolvers.engine.conversions import constant_arguments
 from resolvers.entity_queries import ConnectionRequest, EntityQuery, ListRequest
@@ -47,7 +46,6 @@ class CompiledRootField:
         "_field",
         "_has_cursors",
         "_has_total",
-        "_id_variable",
         "_layout",
         "_node",
         "_query",
@@ -72,7 +70,6 @@ class CompiledRootField:
         self._field = field
         self._node = nodes[0]
         self._constant_arguments = constant_arguments(field, nodes[0], values.variable_values)
-        self._id_variable = self._variable_of_id()
         self._reader: CompiledReader | None = None
         self._layout: Layout = []
         if query.kind in ("one", "list"):
@@ -87,11 +84,6 @@ class CompiledRootField:
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Read the field's data."""
         query, reader = self._query, self._reader
-        if self._id_variable is not None and reader is not None:
-            public_id = variables.coerced.get(self._id_variable)
-            if type(public_id) is str and is_uuid(public_id):
-                self._check(scope)
-                return await reader.fetch_one(scope, Condition(BY_PUBLIC_ID, (public_id,)))
         request = self._evaluate_arguments(scope, variables)
         if query.kind == "one":
             assert reader is not None
@@ -104,20 +96,6 @@ class CompiledRootField:
         total = await row_reads.count_rows(scope, query.entity, request.conditions) if self._has_total else None
         page = {"items": items, "total": total, "page": request.page, "per_page": request.limit}
         return arrange(self._layout, page)
-
-    def _variable_of_id(self) -> str | None:
-        """Return the variable that is the only argument, the public id of one record, as in most reads of one; None in others."""
-        if self._query.kind != "one" or self._query.entity.has_numeric_ids or self._constant_arguments is None:
-            return None
-        constants, from_variables = self._constant_arguments
-        is_only = len(from_variables) == 1 and all(value is None for value in constants.values())
-        return from_variables[0][1] if is_only and from_variables[0][0] == "id" else None
-
-    def _check(self, scope: Scope) -> None:
-        try:
-            self._check_access(scope)
-        except DomainError as error:
-            raise NotCompiled from error
 
     def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> Any:
         """Return the condition for the requested record, or the evaluated request; errors are left to the executor."""
