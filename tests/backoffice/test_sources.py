@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ from graphql import build_schema, parse, validate
 from server.assets.build import BACK_OFFICE as SOURCES
 from server.assets.build import SCHEMA
 from tests.harness.packages import BACK_OFFICE, EXAMPLE, run_node
+from tests.harness.programs import ROOT
 
 TSC = "node_modules/typescript/bin/tsc"
 
@@ -154,6 +156,38 @@ def test_every_field_choice_and_action_has_a_portuguese_name(tmp_path: Path) -> 
     for file, names in (("fields", fields), ("members", choices), ("actions", {action["name"] for action in actions})):
         unnamed = sorted(names - named[file])
         assert not unnamed, f"backoffice/src/texts/{file}.ts has no Portuguese names of {', '.join(unnamed)}"
+
+
+def test_every_action_of_the_audit_log_has_a_text() -> None:
+    actions = audited_actions()
+    assert {"order.restored", "store_host.assigned", "app.installed"} <= actions
+    texts = (SOURCES / "src" / "pages" / "audit" / "texts.ts").read_text("utf-8")
+    entities = (SOURCES / "src" / "texts" / "entities.ts").read_text("utf-8")
+    subjects, verbs = ({action.split(".")[part] for action in actions} for part in (0, 1))
+    keys = {f"audit.of.{each}" for each in subjects if not re.search(rf"[|\n`]{each}:", entities)}
+    lacking = sorted(key for key in keys | {f"audit.{verb}" for verb in verbs} if f'"{key}": ' not in texts)
+    assert not lacking, f"backoffice/src/pages/audit/texts.ts lacks {', '.join(lacking)}"
+
+
+def audited_actions() -> set[str]:
+    """Return the actions that the program names (`order.restored`), without those that `domain.records` derives from an entity."""
+    actions: set[str] = set()
+    for folder in ("auth", "domain", "server"):
+        for path in (ROOT / folder).rglob("*.py"):
+            tree = ast.parse(path.read_text("utf-8"))
+            takers = {"audit.record"} | {
+                node.name
+                for node in ast.walk(tree)
+                if isinstance(node, ast.AsyncFunctionDef) and "action" in {each.arg for each in node.args.args}
+            }
+            for node in ast.walk(tree):
+                is_call = isinstance(node, ast.Call) and ast.unparse(node.func) in takers
+                if is_call or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "action"):
+                    texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                    actions |= {
+                        each for each in texts if isinstance(each, str) and re.fullmatch(r"[a-z_]+\.[a-z_]+", each)
+                    }
+    return actions
 
 
 def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:

@@ -94,7 +94,7 @@ function Members({ field, record }: { field: Field; record: Values }) {
   if (typeof record.url === "string" && field.members?.some((member) => member.name === "alt")) return <Picture url={record.url} alt={String(record.alt ?? "")} />;
   const first = field.members?.find((member) => ["name", "title"].includes(member.name));
   if (first) return <>{String(record[first.name] ?? "")}</>;
-  const shown = (field.members ?? []).filter((member) => record[member.name] !== null && record[member.name] !== "");
+  const shown = (field.members ?? []).filter((member) => record[member.name] !== null && record[member.name] !== "" && !isRepeated(member, record));
   return (
     <Box component="dl" sx={{ display: "grid", gridTemplateColumns: "minmax(0, auto) minmax(0, 1fr)", columnGap: 1, m: 0, fontSize: "0.85rem" }}>
       {shown.map((member) => (
@@ -105,6 +105,12 @@ function Members({ field, record }: { field: Field; record: Values }) {
       ))}
     </Box>
   );
+}
+
+// The ID and the name of a record that is shown itself: `option_id` and `option_name` of `option`.
+function isRepeated(member: Field, record: Values): boolean {
+  const [, of] = /^(.+)_(id|name)$/.exec(member.name) ?? [];
+  return of !== undefined && typeof record[of] === "object" && record[of] !== null;
 }
 
 // An object as names and values, at any depth.

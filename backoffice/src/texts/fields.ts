@@ -79,6 +79,8 @@ option_name:Opção|page:Página|page_id:Página|pdf_url:PDF|pending_cents:A lib
 qr_png_url:QR code (PNG)|qr_svg:QR code (SVG)|shipped_quantity:Quantidade enviada|shipping_method_ids:Formas de envio|since:Desde|source:Origem|storefront_key:Chave de vitrine
 storefront_key_id:Chave de vitrine|tag:Etiqueta|tags:Etiquetas|target:Destino|tax:Imposto|texts:Textos|to_status:Status novo|trusted_documents_only:Só documentos confiáveis
 until:Até|used_from:Usos a partir de|uses:Usos|value_int:Valor em número|variables_from:Textos do idioma|variant_name:Variante
+cause:Causa|count:Quantidade|documents:Documentos|from:De|host:Endereço|image_path:Imagem|immediate:Imediata|names:Nomes|other:Outro|password_changed_at:Senha alterada em
+password_hash:Senha|rows:Linhas|session:Sessão
 `;
 
 export const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(

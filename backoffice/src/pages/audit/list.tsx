@@ -91,7 +91,10 @@ function Detail({ name, value }: { name: string; value: unknown }) {
   );
 }
 
-const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+function plain(value: unknown): string {
+  if (Array.isArray(value)) return value.map(plain).join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
 
 // The verb of `product.updated` in words, after the name of its entity.
 function actionText(action: string, translate: ReturnType<typeof useTranslate>): string {
