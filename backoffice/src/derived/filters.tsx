@@ -1,4 +1,5 @@
-// The inputs of a list's filters. Those of the table of fields are always shown, the others by choice.
+// The inputs of a list's filters. Those of the table of fields are always shown, the others by choice; on a phone, where they would fill the
+// first page, the first two.
 import type { ReactElement } from "react";
 import { ORDER } from "../entities/order";
 import type { Entity } from "../entities/types";
@@ -6,8 +7,8 @@ import { FieldInput } from "./input";
 
 const HIDDEN = new Set(["id"]);
 
-export function filterInputs(entity: Entity): ReactElement[] {
-  const shown = ORDER[entity.name]?.filters ?? ["search", "status"];
+export function filterInputs(entity: Entity, isNarrow = false): ReactElement[] {
+  const shown = (ORDER[entity.name]?.filters ?? ["search", "status"]).slice(0, isNarrow ? 2 : undefined);
   const order = (name: string) => (shown.includes(name) ? shown.indexOf(name) : shown.length);
   return entity.filters
     .filter((field) => !HIDDEN.has(field.name) && field.kind !== "object" && field.kind !== "json")

@@ -46,7 +46,7 @@ export function EntityList({ entity, actions, children, bulkActions }: Props) {
       <List
         title={false}
         exporter={false}
-        filters={filterInputs(entity)}
+        filters={filterInputs(entity, isNarrow)}
         sort={firstSort(entity)}
         perPage={25}
         pagination={<Pagination rowsPerPageOptions={[25, 50, 100]} />}
