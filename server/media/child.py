@@ -194,7 +194,7 @@ def _blurhash(content: bytes) -> str:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches every process of a terminal; the server stops this one
+    # Sent to all processes of a group by a terminal or `timeout`: the server, which they stop, still waits for this one's image.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
     main()

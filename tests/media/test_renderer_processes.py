@@ -68,6 +68,14 @@ async def test_a_child_that_was_killed_while_idle_is_replaced(one_child):
     assert (await one_child.inspect(encoded(".gif"))).mime_type == "image/gif"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_what_stops_a_group_of_processes_ends_no_image(one_child, number):
+    child = await _start_one(one_child)
+    os.kill(child, number)
+    assert (await one_child.inspect(encoded(".gif"))).width == 120
+    assert child in _children()
+
+
 async def test_an_image_whose_child_is_killed_has_failed_and_the_next_one_is_rendered(one_child):
     child = await _start_one(one_child)
     running = asyncio.create_task(one_child.render(slow_picture(), 2048, RenderedFormat.AVIF))
