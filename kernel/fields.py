@@ -140,17 +140,26 @@ def short_text(value: object) -> object:
     return text(MAX_NAME)(value)
 
 
-def integer(least: int = 0, most: int = MAX_INTEGER, *, nullable: bool = False) -> FieldReader:
-    """Return a reader of integers between the inclusive bounds."""
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """Read an integer between the inclusive bounds, or null where it is `nullable`; exposes what it reads."""
 
-    def read(value: object) -> int | None:
-        if value is None and nullable:
+    least: int
+    most: int
+    nullable: bool = False
+
+    def __call__(self, value: object) -> int | None:
+        """Return the integer."""
+        if value is None and self.nullable:
             return None
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise InvalidValue(f"is {repr_value(value)}; expected a whole number from {least} to {most}")
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+            raise InvalidValue(f"is {repr_value(value)}; expected a whole number from {self.least} to {self.most}")
         return value
 
-    return read
+
+def integer(least: int = 0, most: int = MAX_INTEGER, *, nullable: bool = False) -> FieldReader:
+    """Return a reader of integers between the inclusive bounds."""
+    return WholeNumber(least, most, nullable)
 
 
 def cents(*, nullable: bool = False) -> FieldReader:

@@ -117,7 +117,7 @@ OWN_NAMES = (
     *(
         f"docs/{name}.md"
         for name in (
-            *("errors", "glossary", "ledger", "payments-pagarme", "performance", "promotions", "shipping"),
+            *("errors", "glossary", "ledger", "payments-pagarme", "performance", "shipping"),
             *("tutorials/app-developer", "tutorials/operator"),
         )
     ),

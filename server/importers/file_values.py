@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from kernel.clock import now
@@ -43,21 +42,32 @@ def texts(text: str) -> list[str]:
     return [item.strip() for item in text.split(_LIST_SEPARATOR) if item.strip()]
 
 
+def time(value: object) -> datetime | None:
+    """Read a time, ISO 8601; without a zone it is UTC, and null is none."""
+    read = None if value is None else _utc(value)
+    if read is None and value is not None:
+        raise InvalidValue(f"is {repr_value(value)}; expected a time such as 2026-11-22T14:00:00-03:00")
+    return read
+
+
 def moment(value: object) -> datetime | None:
-    """Read a time in the past, ISO 8601; without a zone it is UTC, and null is none."""
-    if value is None:
-        return None
+    """Read a time in the past, as `time`."""
+    read = None if value is None else _utc(value)
+    if value is not None and (read is None or read > now() + timedelta(days=1)):
+        raise InvalidValue(f"is {repr_value(value)}; expected a time in the past such as 2026-11-22T14:00:00-03:00")
+    return read
+
+
+def _utc(value: object) -> datetime | None:
+    """Return the time of a text in UTC, None for any other value."""
     try:
         read = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        read = None
-    if read is not None:
-        read = read if read.tzinfo else read.replace(tzinfo=UTC)
-        with suppress(OverflowError):
-            read = read.astimezone(UTC)
-            if read.year >= _FIRST_YEAR and read <= now() + timedelta(days=1):
-                return read
-    raise InvalidValue(f"is {repr_value(value)}; expected a time in the past such as 2026-11-22T14:00:00-03:00")
+        if read is None:
+            return None
+        read = read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return read if read.year >= _FIRST_YEAR else None
 
 
 def list_of(type_: type, expected: str) -> Callable[[object], object]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products
-from kernel.fields import MAX_NAME
+from kernel.fields import MAX_NAME, FieldReader, WholeNumber, optional_timestamp
+from kernel.fields import flag as read_flag
 from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.connection.database import fetch
 from server.importers.file_rows import Column, FileRow, RecordFormat
-from server.importers.file_values import flag, list_of, money, texts, whole
+from server.importers.file_values import flag, list_of, money, texts, time, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions
 
 _PATH_SEPARATOR = ">"
@@ -24,10 +25,13 @@ def _images(text: str) -> list[dict[str, str]]:
     return [{"url": url} for url in texts(text)]
 
 
-def _parser(name: str) -> Callable[[str], Any]:
-    if name in ("is_edp", "free_shipping"):
-        return flag
-    return whole if name == "stock" or name.endswith(("_cents", "_grams", "_mm", "_quantity")) else str
+def _column(name: str, read: FieldReader) -> Column:
+    """Return the column of a field, whose text in CSV is parsed into what the field's reader takes."""
+    if read is optional_timestamp:
+        return Column(name, time, time)
+    if read is read_flag:
+        return Column(name, flag)
+    return Column(name, whole if isinstance(read, WholeNumber) else str)
 
 
 async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions) -> BatchOutcome:
@@ -101,7 +105,7 @@ PRODUCTS = FileKind(
         {
             "id": Column("id"),
             "vendor_id": Column("vendor"),
-            **{name: Column(name, _parser(name)) for name in PRODUCT_FIELDS},
+            **{name: _column(name, each.read) for name, each in PRODUCT_FIELDS.items()},
             "price": Column("price_cents", money, money),
             "compare_at": Column("compare_at_cents", money, money),
             "shipping_freight": Column("shipping_freight_cents", money, money),

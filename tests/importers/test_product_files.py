@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +20,7 @@ from tests.harness.records import add_category, add_product, add_vendor
 from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.scopes import rows
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "bulk.md"
 HEADER = "sku,name,price,stock,status,categories,images,free_shipping"
 FULL = 'CAN-1,"Caneca, de\n Ágata",49.90,7,A,Casa > Cozinha|Presentes,https://img.example/1.jpg | https://img.example/2.jpg,1'
 
@@ -99,6 +102,43 @@ async def test_a_jsonl_file_becomes_the_same_products(store: Store, tmp_path: Pa
     first, second = await products(store)
     assert first == CANECA
     assert second["price_cents"] == 150
+
+
+# A value of each field that a file may set, as CSV has it.
+VALUES = {
+    "name": "Bule", "sku": "B-1", "slug": "bule", "description": "Longa", "short_description": "Curta", "status": "H",
+    "price_cents": "4990", "compare_at_cents": "5990", "stock": "7", "tracking": "D", "weight_grams": "350", "length_mm": "10",
+    "width_mm": "20", "height_mm": "30", "box_min_quantity": "1", "box_max_quantity": "4", "gtin": "4006381333931",
+    "shipping_freight_cents": "100", "is_edp": "1", "free_shipping": "0", "min_quantity": "2", "max_quantity": "8",
+    "quantity_step": "2", "quantity_choices": "4", "low_stock_limit": "3", "available_since": "2199-01-01T00:00:00",
+    "out_of_stock_action": "B", "zero_price_action": "P", "unlimited_download": "1", "promo_text": "Novo", "exception_type": "A",
+    "option_order": "S", "details_layout": "largo", "search_words": "chaleira", "ncm": "69111010", "page_title": "Bule",
+    "meta_keywords": "bule", "meta_description": "Um bule",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl"])
+async def test_a_file_sets_every_field_of_a_product(store: Store, tmp_path: Path, format_: str):
+    text = {
+        name: column.parse(VALUES[name]) for name, column in PRODUCTS.record_format.columns.items() if name in VALUES
+    }
+    line = json.dumps({name: VALUES[name] if isinstance(value, datetime) else value for name, value in text.items()})
+    content = f"{','.join(VALUES)}\n{','.join(VALUES.values())}\n" if format_ == "csv" else line
+    report = await run(store, tmp_path, content, format_)
+    assert (list(report.errors), report.counts["created"]) == ([], 1)
+    (row,) = await rows(store, "select quantity_step, unlimited_download, available_since from products")
+    assert dict(row) == {
+        "quantity_step": 2,
+        "unlimited_download": True,
+        "available_since": datetime(2199, 1, 1, tzinfo=UTC),
+    }
+
+
+def test_the_reference_names_every_column_of_products():
+    text = REFERENCE.read_text(encoding="utf-8").partition("### Products")[2].partition("### Customers")[0]
+    named = set(re.findall(r"`(\w+)`", text))
+    # The page says of amounts that each may be in cents.
+    assert {name for name in PRODUCTS.record_format.columns if not name.endswith("_cents")} - named == set()
 
 
 async def test_a_repeated_import_updates_by_sku_and_leaves_empty_values_alone(store: Store, tmp_path: Path):
