@@ -12,7 +12,11 @@ from kernel import errors
 from kernel.errors import DomainError
 from resolvers.engine.executor import CODES
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+LAYERS = ("auth", "domain", "kernel", "resolvers", "rest_facade", "schema", "server")
+# What a button of the sandbox's page does, which shows the page again.
+OF_NO_CLIENT = {"charge_status"}
 SHARED = (DOCS / "reference" / "shared.md").read_text(encoding="utf-8").partition("## Error codes\n")[2]
 
 
@@ -37,3 +41,17 @@ def test_the_reference_lists_every_class_of_errors_with_its_status_and_code() ->
 def test_the_pages_for_clients_list_every_public_code(page: str) -> None:
     rows = re.findall(r"^\| (`[A-Z].*?) \|", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
     assert CODES - set(re.findall(r"\w+", " ".join(rows))) == set()
+
+
+def codes(keyword: str) -> set[str]:
+    """Return the texts that errors are made with under a keyword."""
+    sources = (path.read_text(encoding="utf-8") for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+    return {code for source in sources for code in re.findall(rf'{keyword}="([a-z]{{3}}[a-z_]*)"', source)}
+
+
+def test_the_documents_name_every_reason_and_every_field_code_that_its_ending_does_not_explain() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+    named = set(re.findall(r"\w+", text))
+    assert codes("reason") - OF_NO_CLIENT - named == set()
+    fields = {code for code in codes("code") | codes("required") if not re.search(r"_(invalid|taken|required)$", code)}
+    assert fields - named == set()
