@@ -1,15 +1,18 @@
 """Parse the pagination, sorting and filter parameters of a list into the variables of its page operation.
 
 Every family shares these rules (docs/reference/graphql.md#pagination). Errors are `MalformedRequest` `invalid <parameter>` with a
-detail. Unknown parameters and empty filters are ignored.
+detail. Unknown parameters and empty filters are ignored. A parameter that is there twice with two values is wrong: a client that appends
+`page=2` to an address with `page=1` would read the first page for ever.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
+
+from aiohttp import web
 
 from kernel.clock import day_bounds, format_rfc3339, parse_date
 from kernel.codes import CodeTable, parse_code
@@ -96,6 +99,34 @@ class ListDefinition:
         if name not in self.sorts:
             raise InvalidValue(f"sort_by is {repr_value(name)}; expected one of {', '.join(self.sorts)}")
         return self.sorts[name]
+
+
+class _Query(Mapping[str, str]):
+    """The parameters of a request; to read one with two values raises `MalformedRequest`."""
+
+    def __init__(self, request: web.Request) -> None:
+        self._values = request.query
+
+    def __getitem__(self, name: str) -> str:
+        first, *others = self._values.getall(name)
+        if any(other != first for other in others):
+            detail = f"{name} is {repr_value(first)} and {repr_value(others[-1])}; expected it once"
+            raise MalformedRequest(f"invalid {name}", detail=detail)
+        return first
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(self._values))
+
+    def __len__(self) -> int:
+        return len(dict.fromkeys(self._values))
+
+
+def query_of(request: web.Request) -> Query:
+    """Return the parameters of a request."""
+    return _Query(request)
 
 
 def page_number(query: Query) -> int:

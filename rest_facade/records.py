@@ -21,6 +21,7 @@ from resolvers.execute import FacadeOperation, authorize, execute, execute_field
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
+from rest_facade.list_parameters import query_of
 from rest_facade.responses import json_response, page_response
 from rest_facade.routing import SCOPE, Credential, Handler, Route
 
@@ -57,7 +58,9 @@ class CollectionHandlers:
     async def list(self, request: web.Request) -> web.Response:
         """Return a page of the list."""
         scope, operation = self._authorize(request, self.collection.plural)
-        data = await execute(scope, operation, self.collection.list_definition.variables(request.query, scope.store))
+        data = await execute(
+            scope, operation, self.collection.list_definition.variables(query_of(request), scope.store)
+        )
         return page_response(request, data[operation.fields[0]])
 
     async def show(self, request: web.Request) -> web.Response:

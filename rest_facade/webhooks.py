@@ -18,7 +18,7 @@ from resolvers.execute import FacadeOperation, authorize, execute, execute_field
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection, array
 from rest_facade.field_errors import with_field_codes
-from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser
+from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser, query_of
 from rest_facade.records import CollectionHandlers, path_uuid
 from rest_facade.responses import json_response, page_response
 from rest_facade.routing import SCOPE, Credential, Route
@@ -105,7 +105,7 @@ class WebhookEndpointHandlers:
         definition = ListDefinition(
             DELIVERY_LIST.filters, DELIVERY_LIST.sorts, {"endpoint_id": [endpoint]}, self.size_parameter
         )
-        variables = {"id": endpoint, **definition.variables(request.query, request[SCOPE].store)}
+        variables = {"id": endpoint, **definition.variables(query_of(request), request[SCOPE].store)}
         data = await execute(request[SCOPE], operation, variables)
         if data["endpoint"] is None:
             raise NotFound(ENDPOINT_COLLECTION.display_name)

@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 from kernel.accepted_types import accepted_types
 from kernel.errors import MalformedRequest, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute
-from rest_facade.list_parameters import page_size
+from rest_facade.list_parameters import page_size, query_of
 from rest_facade.responses import json_response
 from rest_facade.routing import SCOPE, Credential, Handler, Route
 
@@ -38,7 +38,7 @@ def _handler(operation: FacadeOperation) -> Handler:
     async def show(request: web.Request) -> web.StreamResponse:
         """Return the events after a cursor: `after`, `types`, `limit`."""
         scope = authorize(request[SCOPE], operation)
-        query = request.query
+        query = query_of(request)
         types = [name for text in query.get("types", "").split(",") if (name := text.strip())] or None
         after = query.get("after", "").strip() or None
         try:

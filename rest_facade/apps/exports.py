@@ -12,6 +12,7 @@ from resolvers.execute import FacadeOperation, authorize, execute_field
 from rest_facade import collections
 from rest_facade.apps.records import ADMIN
 from rest_facade.collections import Collection
+from rest_facade.list_parameters import query_of
 from rest_facade.responses import to_json
 from rest_facade.routing import SCOPE, Credential, Handler, Route
 from rest_facade.streaming import send_parts
@@ -42,7 +43,7 @@ def _handler(collection: Collection, operation: FacadeOperation) -> Handler:
     async def export(request: web.Request) -> web.StreamResponse:
         """Send all records that match the filters of the list, in the order of their creation."""
         scope = authorize(request[SCOPE], operation)
-        variables = {"filter": collection.list_definition.filter(request.query, scope.store)}
+        variables = {"filter": collection.list_definition.filter(query_of(request), scope.store)}
         # Before the status is sent: what is refused has the error's.
         first = await execute_field(scope, operation, variables)
         return await send_parts(request, CONTENT_TYPE, _lines(scope, operation, variables, first))

@@ -17,7 +17,7 @@ from kernel.errors import Conflict, DomainError, MalformedRequest, NotFound, Rul
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_raw
-from rest_facade.list_parameters import Query, page_number, page_size
+from rest_facade.list_parameters import Query, page_number, page_size, query_of
 from rest_facade.responses import UNEXPECTED_ERROR, json_response, page_response
 from rest_facade.routing import REQUEST_ID, SCOPE, Credential, Route
 
@@ -60,9 +60,9 @@ class GatewayHandlers:
         """List notifications, newest first."""
         scope = authorize(request[SCOPE], self._list)
         variables = {
-            "filter": processed_filter(request.query),
-            "page": page_number(request.query),
-            "per_page": page_size(request.query),
+            "filter": processed_filter(query_of(request)),
+            "page": page_number(query_of(request)),
+            "per_page": page_size(query_of(request)),
         }
         try:
             data = await execute(scope, self._list, variables)

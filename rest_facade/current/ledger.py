@@ -15,7 +15,7 @@ from rest_facade.collection_openapi import filter_query
 from rest_facade.collections import LEDGER_ENTRIES, PAYOUTS
 from rest_facade.current.admin import PREFIX
 from rest_facade.field_errors import REQUIRED, FieldCodes
-from rest_facade.list_parameters import MAX_PAGE, MAX_PAGE_SIZE, Query, page_number, page_size
+from rest_facade.list_parameters import MAX_PAGE, MAX_PAGE_SIZE, Query, page_number, page_size, query_of
 from rest_facade.openapi import (
     INTEGER,
     PAGE,
@@ -98,7 +98,7 @@ class LedgerHandlers:
         """Return payouts as CSV, oldest first; at most 10,000."""
         operation = self._operations["AdminPayouts"]
         scope = authorize(request[SCOPE], operation)
-        filters = PAYOUTS.list_definition.filter(request.query, scope.store)
+        filters = PAYOUTS.list_definition.filter(query_of(request), scope.store)
         rows: list[dict[str, Any]] = []
         for page in range(1, _MAX_PAYOUTS // MAX_PAGE_SIZE + 1):
             variables = {"page": page, "per_page": MAX_PAGE_SIZE, "filter": filters, "sort": "ID_ASC"}
@@ -120,10 +120,10 @@ class LedgerHandlers:
     async def _sales(self, request: web.Request, default: int) -> list[dict[str, Any]]:
         operation = self._operations["AdminSalesReport"]
         scope = authorize(request[SCOPE], operation)
-        size = page_size(request.query, default=default, maximum=_MAX_SALES)
+        size = page_size(query_of(request), default=default, maximum=_MAX_SALES)
         # An Int of GraphQL: no report has as many rows.
-        offset = min((page_number(request.query) - 1) * size, MAX_PAGE)
-        variables = {"limit": size, "offset": offset, **_period(request.query)}
+        offset = min((page_number(query_of(request)) - 1) * size, MAX_PAGE)
+        variables = {"limit": size, "offset": offset, **_period(query_of(request))}
         try:
             data = await execute(scope, operation, variables)
         except ValidationFailed as error:

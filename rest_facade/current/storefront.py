@@ -18,6 +18,7 @@ from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, authorize, execute_field
 from rest_facade import collections
 from rest_facade.current.storefront_search import search_definition, search_variables
+from rest_facade.list_parameters import query_of
 from rest_facade.records import CollectionHandlers
 from rest_facade.responses import json_response, page_response
 from rest_facade.routing import SCOPE, Credential, Route
@@ -77,7 +78,7 @@ class CatalogHandlers:
     async def products_of_category(self, request: web.Request) -> web.Response:
         """Return a page of a category's active products."""
         scope, operation = self._authorize(request, "Products")
-        variables = PRODUCTS.list_definition.variables(request.query, scope.store)
+        variables = PRODUCTS.list_definition.variables(query_of(request), scope.store)
         category = await self._named(request, "Category")
         variables["filter"]["category_id"] = category["id"]
         return page_response(request, await execute_field(scope, operation, variables))
@@ -85,7 +86,7 @@ class CatalogHandlers:
     async def search(self, request: web.Request) -> web.Response:
         """Return a page of the active products that match the words of `q`, the most relevant first, with facets."""
         scope, operation = self._authorize(request, "Search")
-        variables = search_variables(SEARCH, request.query, scope.store)
+        variables = search_variables(SEARCH, query_of(request), scope.store)
         return page_response(request, await execute_field(scope, operation, variables))
 
     async def payment_methods(self, request: web.Request) -> web.Response:

@@ -260,6 +260,27 @@ async def test_unusual_query_strings_are_answered(admin: Client, collection: str
         assert answer.status in (200, 400), query
 
 
+@pytest.mark.parametrize(
+    "query,name,detail",
+    [
+        ("page=1&per_page=5&page=2", "page", "page is '1' and '2'; expected it once"),
+        ("per_page=5&per_page=", "per_page", "per_page is '5' and ''; expected it once"),
+        ("status=A&status=D", "status", "status is 'A' and 'D'; expected it once"),
+        ("sort_by=name&sort_by=created_at", "sort_by", "sort_by is 'name' and 'created_at'; expected it once"),
+    ],
+)
+async def test_a_parameter_with_two_values_is_refused(admin: Client, query: str, name: str, detail: str) -> None:
+    answer = await admin.get(URL(f"{ADMIN}/products?{query}", encoded=True))
+    assert (answer.status, answer.body) == (400, {"error": f"invalid {name}", "detail": detail})
+
+
+async def test_a_parameter_may_be_repeated_with_its_value_and_an_unknown_one_with_any(admin: Client) -> None:
+    await _insert_records(admin.store, "products", 2)
+    once = (await admin.get(f"{ADMIN}/products?per_page=1")).body
+    again = await admin.get(URL(f"{ADMIN}/products?per_page=1&utm=a&per_page=1&utm=b", encoded=True))
+    assert (again.status, again.body) == (200, once)
+
+
 @pytest.mark.parametrize("collection", ["products", "categories"])
 async def test_a_search_without_a_word_finds_nothing(admin: Client, collection: str) -> None:
     await _insert_records(admin.store, collection, 1)
