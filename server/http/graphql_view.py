@@ -182,7 +182,7 @@ async def _execute(
         return _refused(request, scope, error)
     if files and (problem := misplaced_file(prepared, name, files)):
         return _error_response(request, 400, problem)
-    if _is_subscription(prepared, name) and EVENT_STREAM in _accepted(request):
+    if _is_subscription(prepared, name) and _accepts(request, EVENT_STREAM):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
     request.app[USAGE].count(scope, prepared.fields_of(name))
 
@@ -199,12 +199,16 @@ async def _execute(
 
 def _accepts_only_streams(request: web.Request) -> bool:
     """Return whether the client wants the results of any operation as a stream: not one that accepts JSON as well."""
-    accepted = _accepted(request)
-    return EVENT_STREAM in accepted and "*/*" not in accepted and not any("json" in name for name in accepted)
+    if not _accepts(request, EVENT_STREAM):
+        return False
+    others = accepted_types(request.headers[hdrs.ACCEPT])
+    return "*/*" not in others and not any("json" in name for name in others)
 
 
-def _accepted(request: web.Request) -> frozenset[str]:
-    return accepted_types(request.headers.get(hdrs.ACCEPT, ""))
+def _accepts(request: web.Request, media_type: str) -> bool:
+    """Return whether the client names a media type; few do, so that the header of the others is not parsed."""
+    accept = request.headers.get(hdrs.ACCEPT, "").lower()
+    return media_type in accept and media_type in accepted_types(accept)
 
 
 def _is_subscription(prepared: PreparedDocument, name: str | None) -> bool:
@@ -376,7 +380,7 @@ def operation_error(prepared: PreparedDocument, name: str | None) -> str:
 
 
 def _wants_response_json(request: web.Request) -> bool:
-    return _RESPONSE_JSON in _accepted(request)
+    return _accepts(request, _RESPONSE_JSON)
 
 
 async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
