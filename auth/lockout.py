@@ -23,14 +23,16 @@ from models.rows import insert_row
 
 _PURPOSE = "lockout"
 _MINUTE = timedelta(minutes=1)
+# What is later was stored while the clock was ahead, before it was set back: it would lock accounts and addresses until then.
+_AHEAD = timedelta(minutes=1)
 
 # One statement checks and counts: PostgreSQL evaluates the condition on the locked row, so concurrent attempts are serialized.
 # A rejected attempt isn't counted, else a client that keeps retrying would never get through.
 _COUNT_ATTEMPT = """
     insert into signin_counts as c (bucket, recent) values ($1, array[$2::timestamptz])
     on conflict (bucket) do update
-    set recent = array(select at from unnest(c.recent) as at where at > $3) || $2::timestamptz
-    where (select count(*) from unnest(c.recent) as at where at > $3) < $4
+    set recent = array(select at from unnest(c.recent) as at where at > $3 and at < $5) || $2::timestamptz
+    where (select count(*) from unnest(c.recent) as at where at > $3 and at < $5) < $4
     returning bucket
 """
 
@@ -61,7 +63,7 @@ async def _count(address: str, purpose: str, at: datetime) -> None:
 
 async def count_recent(bucket: str, at: datetime, limit: int) -> bool:
     """Count something in a bucket (at most 200 characters), for all processes; False if there were `limit` in a minute already."""
-    return await database.fetchrow(_COUNT_ATTEMPT, bucket, at, at - _MINUTE, limit) is not None
+    return await database.fetchrow(_COUNT_ATTEMPT, bucket, at, at - _MINUTE, limit, at + _AHEAD) is not None
 
 
 def user_subject(user_id: int) -> str:
@@ -92,10 +94,11 @@ async def attempt_lock(scope: Scope, subject: str) -> AsyncIterator[None]:
 async def check_not_locked(scope: Scope, subject: str) -> None:
     """Raise `AccountLocked`, with the seconds left, for a locked subject, even with the right password."""
     until = await database.fetchval(
-        "select until from lockouts where tenant_id = $1 and subject = $2 and until > $3",
+        "select until from lockouts where tenant_id = $1 and subject = $2 and until > $3 and until < $4",
         scope.store.id,
         subject,
         scope.now,
+        scope.now + configured().lockout + _AHEAD,
     )
     if until is not None:
         raise AccountLocked(math.ceil((until - scope.now).total_seconds()))
@@ -112,10 +115,11 @@ async def record_failure(scope: Scope, subject: str) -> None:
             subject,
         )
         await database.execute(
-            "delete from wrong_attempts where tenant_id = $1 and subject = $2 and at <= $3",
+            "delete from wrong_attempts where tenant_id = $1 and subject = $2 and (at <= $3 or at > $4)",
             scope.store.id,
             subject,
             scope.now - settings.lockout_window,
+            scope.now + _AHEAD,
         )
         await insert_row(scope, "wrong_attempts", subject=subject, at=scope.now)
         failures = await database.fetchval(

@@ -2,7 +2,7 @@
 
 A job has one row in `job_runs`. A worker claims it by moving `due_at` past a lease, which it renews while the job runs; after a crash the
 lease expires and the job is due again. `started_at` distinguishes one claim from the next. All times come from the database's clock,
-because machines' clocks differ.
+because machines' clocks differ. That one may have been ahead and set back: a job that is due later than ever is due now.
 """
 
 from __future__ import annotations
@@ -84,8 +84,12 @@ class JobLease:
 
 _INSERT = "insert into job_runs (name, due_at) values ($1, clock_timestamp()) on conflict (name) do nothing"
 _CLAIM = """
-    update job_runs set started_at = clock_timestamp(), finished_at = null, due_at = clock_timestamp() + $2
-    where name = (select name from job_runs where name = $1 and due_at <= clock_timestamp() for update skip locked)
+    update job_runs set started_at = clock_timestamp(), finished_at = null, due_at = clock_timestamp() + $2::interval
+    where name = (
+        select name from job_runs
+        where name = $1 and (due_at <= clock_timestamp() or due_at > clock_timestamp() + greatest($2::interval, $3::interval))
+        for update skip locked
+    )
     returning started_at
 """
 _SECONDS_LEFT = "select extract(epoch from due_at - clock_timestamp())::float8 from job_runs where name = $1"
@@ -105,12 +109,12 @@ _RELEASE = """
 async def claim(job: Job, *, lease: timedelta = LEASE) -> JobLease | None:
     """Claim the job if it is due, else return None; of several concurrent workers one succeeds."""
     async with database.cross_store_connection() as connection:
-        started_at = await connection.fetchval(_CLAIM, job.name, lease)
+        started_at = await connection.fetchval(_CLAIM, job.name, lease, job.every)
         if started_at is None:
             # Either not due, or missing: a new job is inserted as due.
             if not await connection.execute(_INSERT, job.name):
                 return None
-            started_at = await connection.fetchval(_CLAIM, job.name, lease)
+            started_at = await connection.fetchval(_CLAIM, job.name, lease, job.every)
     return None if started_at is None else JobLease(job, started_at)
 
 

@@ -87,6 +87,16 @@ async def test_the_rate_limit_window_slides(store):
         await count_attempt(later(scope, seconds=62), "login")
 
 
+async def test_attempts_counted_while_the_clock_was_ahead_do_not_count_when_it_is_set_back(store):
+    scope = anonymous_scope(store)
+    for _ in range(5):
+        await count_attempt(later(scope, days=1), "login")
+    for _ in range(5):
+        await count_attempt(scope, "login")
+    with pytest.raises(RateLimited):
+        await count_attempt(scope, "login")
+
+
 async def test_a_rejected_attempt_does_not_extend_the_window(store):
     scope = anonymous_scope(store)
     for _ in range(5):
@@ -149,6 +159,14 @@ async def test_the_lockout_expires_after_15_minutes(store):
         await attempt(later(replace(scope, client_ip=unused_ip()), minutes=14, seconds=59.5), email, PASSWORD)
     assert refused.value.retry_after == 1
     assert await attempt(later(scope, minutes=15), email, PASSWORD)
+
+
+async def test_a_lockout_of_a_clock_that_was_ahead_ends_when_it_is_set_back(store):
+    email = await email_of(store, await add_user(store))
+    scope = anonymous_scope(store)
+    await fail(later(scope, days=1), email, 10)
+    await fail(scope, email, 9)
+    assert await attempt(replace(scope, client_ip=unused_ip()), email, PASSWORD)
 
 
 async def test_wrong_passwords_older_than_15_minutes_do_not_count(store):

@@ -126,6 +126,23 @@ async def test_a_finished_job_is_due_one_interval_after_its_start():
     assert await jobs.claim(job) is None
 
 
+@pytest.mark.parametrize("every", [timedelta(seconds=10), timedelta(hours=1)])
+async def test_a_job_that_is_due_later_than_ever_is_due_when_the_clock_was_set_back(every):
+    job = new_job(nothing, every=every)
+    claimed = await jobs.claim(job)
+    assert claimed is not None
+    await jobs.end(claimed)
+    assert await jobs.claim(job) is None
+    async with db.cross_store_connection() as platform:
+        ahead = "update job_runs set started_at = started_at + $2, finished_at = finished_at + $2, due_at = due_at + $2 where name = $1"
+        await platform.execute(ahead, job.name, timedelta(days=1))
+    again = await jobs.claim(job)
+    assert again is not None
+    await jobs.end(again)
+    run = await run_of(job)
+    assert run["due_at"] - run["started_at"] == every
+
+
 async def test_a_crashed_workers_lease_expires_and_it_can_not_finish_the_job():
     job = new_job(nothing)
     dead = await jobs.claim(job, lease=timedelta(seconds=0.2))
