@@ -15,7 +15,7 @@ from domain.media.contents import Content, accepted_formats, object_headers, siz
 from domain.media.renderer import ImageError, RenderedFormat, configured
 from domain.storage import storage
 from kernel.cache import BoundedCache
-from kernel.errors import NotFound, Unavailable
+from kernel.errors import NotFound, StorageFull, Unavailable
 from kernel.scope import current_scope
 from kernel.shares import shares_of
 
@@ -105,10 +105,18 @@ class ImageSizes:
 
     async def _store(self, content: Content, key: str, size: int, file_format: RenderedFormat) -> None:
         try:
-            await store_size(await load_original(content), key, size, file_format)
+            rendered = await _rendered(await load_original(content), size, file_format)
         except ImageError as error:
-            self._failed.keep(key, time.monotonic() + _FAILURE_SECONDS)
-            raise _not_rendered() from error
+            raise self._failure(key) from error
+        try:
+            await _put(key, rendered, file_format)
+        except (StorageFull, Unavailable) as error:
+            # Of a disk that is full or read-only: each request would render it again.
+            raise self._failure(key) from error
+
+    def _failure(self, key: str) -> Unavailable:
+        self._failed.keep(key, time.monotonic() + _FAILURE_SECONDS)
+        return _not_rendered()
 
 
 async def load_original(content: Content) -> Path | bytes:
@@ -121,10 +129,17 @@ async def load_original(content: Content) -> Path | bytes:
 
 async def store_size(original: Path | bytes, key: str, size: int, file_format: RenderedFormat) -> None:
     """Render a size of an image and store it; raises ImageError, and NotFound without the original."""
+    await _put(key, await _rendered(original, size, file_format), file_format)
+
+
+async def _rendered(original: Path | bytes, size: int, file_format: RenderedFormat) -> bytes:
     try:
-        rendered = await configured().render(original, size, file_format)
+        return await configured().render(original, size, file_format)
     except FileNotFoundError as error:
         raise NotFound("file") from error
+
+
+async def _put(key: str, rendered: bytes, file_format: RenderedFormat) -> None:
     await storage().put(key, rendered, object_headers(f"image/{file_format}"))
 
 

@@ -17,7 +17,7 @@ from domain.media import renderer as renderers
 from domain.media.addresses import media_key
 from domain.media.renderer import ImageInfo, RenderedFormat, RendererFailed
 from domain.storage import Storage, storage
-from kernel.errors import Unavailable
+from kernel.errors import StorageFull, Unavailable
 from models.tables.media import MediaFile
 from server.http.media_files import HAS_PUBLIC_STORAGE
 from server.media.child_pool import Renderer
@@ -351,6 +351,28 @@ async def test_a_size_that_can_not_be_rendered_is_tried_again_later(
     # Nothing else is affected.
     assert (await load(sample, f"{path}/128.webp")).status == 200
     assert (await load(sample, f"{path}/ORIGINAL.png")).status == 200
+
+
+@pytest.mark.parametrize("error", [StorageFull(), Unavailable("the folder is read-only")])
+async def test_a_size_that_can_not_be_stored_is_rendered_again_later(
+    folder: Storage,
+    sample: SampleStore,
+    rendering: CountingRenderer,
+    monkeypatch: pytest.MonkeyPatch,
+    error: StorageFull | Unavailable,
+) -> None:
+    path = await store_picture(sample)
+
+    async def refuse(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as refusing:
+        refusing.setattr(Storage, "put", refuse)
+        for attempt in range(3):
+            response = await load(sample, f"{path}/64.webp")
+            assert (response.status, response.headers["Retry-After"]) == (503, "60"), attempt
+    assert len(rendering.rendered) == 1
+    assert (await load(sample, f"{path}/128.webp")).status == 200
 
 
 async def test_an_address_has_few_sizes_waiting(
