@@ -24,7 +24,7 @@ from domain.resting_stores import RESTING_STORES
 from domain.storage import storage
 from kernel.errors import DomainError, Unavailable
 from kernel.ids import uuid7
-from kernel.retries import retry_delay
+from kernel.retries import RETRY_DELAYS, retry_delay
 from kernel.scope import Scope
 from kernel.work_queues import run_in_thread
 from models.connection.database import (
@@ -88,7 +88,7 @@ _MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND
 _REPLACE = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
 _FAILED = """
 UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6,
-    fetching_until = NULL
+    fetching_until = NULL, attempts = attempts - $7::int
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
 """
 _RELEASE = """
@@ -250,6 +250,13 @@ async def release(scope: Scope, claimed: ClaimedFile) -> None:
         await execute(_RELEASE, scope.store.id, claimed.id, claimed.attempts, scope.now)
 
 
+async def mark_delayed(scope: Scope, claimed: ClaimedFile, error: str) -> None:
+    """Store why an attempt failed that the source has no part in, as on a full disk: it counts nothing, and is made again in minutes."""
+    due_at = scope.now + RETRY_DELAYS[1]
+    async with transaction(scope):
+        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], due_at, scope.now, 1)
+
+
 async def mark_failed(
     scope: Scope, claimed: ClaimedFile, error: str, *, retry_after: timedelta | None = None, chance: float | None = None
 ) -> bool:
@@ -260,5 +267,5 @@ async def mark_failed(
     delay = None if claimed.attempts >= MAX_ATTEMPTS else retry_delay(claimed.attempts, retry_after, chance=chance)
     due_at = None if delay is None else scope.now + delay
     async with transaction(scope):
-        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], due_at, scope.now)
+        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], due_at, scope.now, 0)
     return delay is not None

@@ -13,7 +13,7 @@ from domain.stores import find_store
 from domain.webhooks.endpoint_health import retry_after
 from kernel import logging, metrics
 from kernel.clock import now
-from kernel.errors import DomainError
+from kernel.errors import DomainError, StorageFull, Unavailable
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
@@ -108,6 +108,8 @@ async def _attempt(scope: Scope, file: ClaimedFile) -> str:
     except SourceFailed as error:
         pause = retry_after(error.status, error.retry_after, now())
         await fetching.mark_failed(scope, file, error.message, retry_after=pause)
+    except (Unavailable, StorageFull) as error:
+        await fetching.mark_delayed(scope, file, error.message)
     except (ImageError, DomainError) as error:
         await fetching.mark_failed(scope, file, error.message)
     except Exception as error:

@@ -18,6 +18,7 @@ import pytest
 from aiohttp import web
 
 from domain.media import sources
+from domain.media.fetching import MAX_ATTEMPTS
 from domain.storage import storage
 from server.media.child_pool import image_renderer
 from server.outgoing import outgoing_client
@@ -297,16 +298,20 @@ async def test_a_host_gets_four_requests_at_once_and_keeps_no_other_waiting(
     assert max(source.most_running.values()) == 4
 
 
-async def test_a_storage_that_is_not_available_fails_the_attempt_only(
+async def test_a_storage_that_is_not_available_delays_the_fetch_without_counting_attempts(
     sample: SampleStore, source: SourceServer, working: Working, tmp_path: Path
 ) -> None:
     file = await create(sample, source.add(uuid4().hex, small(7)))
     (tmp_path / "media").write_text("in the way of the folder")
+    due = "update media_files set next_attempt_at = now(), error = '' where public_id = $1"
     with used_storage(tmp_path.as_uri()):
-        async with working():
-            failed = await fetched(sample, file)
-    assert (failed["status"], failed["error"]) == ("failed", "the storage of files is not available; try again later")
-    await sample.execute("update media_files set next_attempt_at = now() where public_id = $1", file)
+        for outage in range(MAX_ATTEMPTS + 1):  # an outage that takes longer than all attempts
+            async with working():
+                failed = await fetched(sample, file)
+            assert failed["error"] == "the storage of files is not available; try again later", outage
+            assert await attempts(sample, file) == (0, pytest.approx(300, abs=10)), outage
+            await sample.execute(due, file)
+    assert failed["status"] == "failed"
     async with working():
         async with asyncio.timeout(30):
             while (await shown(sample, file))["status"] != "ready":
