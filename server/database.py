@@ -220,9 +220,9 @@ def _usable_connections(allowed: int) -> int:
 
 
 def readiness_checks(location: DatabaseLocation) -> Checks:
-    """Create the checks of `/health/ready`: the database answers, in the serving role, takes changes, and no migration is pending.
+    """Create the checks of `/health/ready`: the database answers, in the serving role, and no migration is pending.
 
-    While the embedded PostgreSQL is started again, its check is `restarting`. Without changes no cart, order or sign-in succeeds.
+    While the embedded PostgreSQL is started again, its check is `restarting`.
     """
     is_migrated = False
 
@@ -230,7 +230,6 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
         nonlocal is_migrated
         try:
             await database.check_role()
-            is_read_only = await database.is_read_only()
             # Once all are applied none can become pending for this version.
             is_migrated = is_migrated or not await migrate.pending_migrations(location.serving_url)
         except (database.UnsafeRole, database.UnsafePooler):
@@ -240,7 +239,7 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
         except (DomainError, OSError):
             restarts = location.folder is not None and not is_ready(location.folder)
             return {"database": "restarting" if restarts else False, "migrations": is_migrated}
-        return {"database": "read-only" if is_read_only else True, "role": True, "migrations": is_migrated}
+        return {"database": True, "role": True, "migrations": is_migrated}
 
     return report
 

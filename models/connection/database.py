@@ -245,11 +245,6 @@ async def check_role() -> None:
         check_login(await fetchrow(OWN_PRIVILEGES))
 
 
-async def is_read_only() -> bool:
-    """Return whether the database takes no changes: a replica, or `default_transaction_read_only`."""
-    return bool(await fetchval("select current_setting('transaction_read_only')::boolean"))
-
-
 async def adopt_roles() -> bool:
     """Switch to the roles that became usable since `connect`, when the first migration created them; return whether none is missing.
 

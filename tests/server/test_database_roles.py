@@ -107,17 +107,3 @@ async def test_a_session_that_ignores_the_startup_parameter_role_is_refused(data
     with pytest.raises(db.UnsafeRole, match="acts as vitrine_owner, expected vitrine_app"):
         async with connection_pools(Settings(), location):
             pass
-
-
-@pytest.mark.usefixtures("own_process")
-async def test_a_server_whose_database_takes_no_changes_is_not_ready(migrated_database_url):
-    location = DatabaseLocation(migrated_database_url, migrated_database_url, is_embedded=False)
-    owner = await asyncpg.connect(migrated_database_url)
-    name = await owner.fetchval("select current_database()")
-    await owner.execute(f'alter database "{name}" set default_transaction_read_only = on')
-    async with connection_pools(Settings(), location):
-        assert await readiness_checks(location)() == {"database": "read-only", "role": True, "migrations": True}
-    await owner.execute(f'alter database "{name}" reset default_transaction_read_only')
-    await owner.close()
-    async with connection_pools(Settings(), location):
-        assert await readiness_checks(location)() == {"database": True, "role": True, "migrations": True}
