@@ -41,11 +41,15 @@ async def started_before_migration(tmp_path, own_process):
 
 
 class TestStartBeforeTheFirstMigration:
-    @pytest.fixture(autouse=True)
-    def recheck_seconds(self, request, monkeypatch):
-        monkeypatch.setattr("server.database._ROLES_RECHECK_SECONDS", request.param)
+    @pytest.fixture
+    def adopts_no_role(self, monkeypatch):
+        monkeypatch.setattr("server.database._adopt_roles", lambda location: asyncio.sleep(3600))
 
-    @pytest.mark.parametrize("recheck_seconds", [3600], indirect=True)
+    @pytest.fixture
+    def rechecks_often(self, monkeypatch):
+        monkeypatch.setattr("server.database._ROLES_RECHECK_SECONDS", 0.05)
+
+    @pytest.mark.usefixtures("adopts_no_role")
     async def test_the_server_is_not_ready_while_it_acts_as_the_owner(self, started_before_migration):
         url = started_before_migration
         check = readiness_checks(DatabaseLocation(url, url, is_embedded=False))
@@ -55,7 +59,7 @@ class TestStartBeforeTheFirstMigration:
         assert await db.adopt_roles()
         assert await check() == {"database": True, "role": True, "migrations": True}
 
-    @pytest.mark.parametrize("recheck_seconds", [0.05], indirect=True)
+    @pytest.mark.usefixtures("rechecks_often")
     async def test_the_server_adopts_the_roles_that_the_migration_creates(self, started_before_migration):
         await migrate(started_before_migration)
         async with asyncio.timeout(10):
