@@ -15,7 +15,6 @@ from domain.media.renderer import RenderedFormat
 from domain.media.sizes import load_original, store_size
 from domain.resting_stores import RESTING_STORES
 from domain.storage import storage
-from kernel.clock import now
 from kernel.retries import retry_delay
 from kernel.scope import Scope
 from models.connection.database import cross_store_connection, execute, transaction
@@ -37,7 +36,7 @@ FROM due WHERE f.tenant_id = due.tenant_id AND f.id = due.id
 RETURNING f.tenant_id AS store_id, f.id, f.sha256, f.mime_type, greatest(f.width, f.height) AS longest, f.avif_attempts AS attempts
 """
 _SETTLE = """
-UPDATE media_files SET avif_due_at = $5, avif_attempts = $6
+UPDATE media_files SET avif_due_at = clock_timestamp() + $5::interval, avif_attempts = $6
 WHERE tenant_id = $1 AND id = $2 AND sha256 = $3 AND avif_attempts = $4 AND avif_due_at IS NOT NULL
 """
 
@@ -82,14 +81,13 @@ async def mark_failed(scope: Scope, claimed: ClaimedImage, *, is_final: bool = F
     """Store that the sizes could not be rendered; return whether they are tried again."""
     is_last = is_final or claimed.attempts >= MAX_ATTEMPTS
     delay = None if is_last else retry_delay(claimed.attempts)
-    due_at = None if delay is None else now() + delay
     async with transaction(scope):
-        await execute(_SETTLE, scope.store.id, claimed.id, claimed.sha256, claimed.attempts, due_at, claimed.attempts)
-    return due_at is not None
+        await execute(_SETTLE, scope.store.id, claimed.id, claimed.sha256, claimed.attempts, delay, claimed.attempts)
+    return delay is not None
 
 
 async def release(scope: Scope, claimed: ClaimedImage, *, delay: timedelta = timedelta(0)) -> None:
     """Give up an attempt that says nothing about the image: the worker stops, or the storage doesn't answer."""
-    due_at, attempts = now() + delay, claimed.attempts - 1
+    attempts = claimed.attempts - 1
     async with transaction(scope):
-        await execute(_SETTLE, scope.store.id, claimed.id, claimed.sha256, claimed.attempts, due_at, attempts)
+        await execute(_SETTLE, scope.store.id, claimed.id, claimed.sha256, claimed.attempts, delay, attempts)

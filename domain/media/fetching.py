@@ -1,8 +1,9 @@
 """The fetching of files from their sources, as the worker does it: claim what is due, and store what came of each attempt.
 
 A file is claimed by moving `next_attempt_at` past a lease and counting the attempt; a result counts only for the attempt that made it, so
-that a worker that lost its claim changes nothing. Attempts follow the schedule of webhook deliveries, at most `MAX_ATTEMPTS`. A claim
-counts what all workers fetch at that time, and of which hosts, by their leases (`fetching_until`).
+that a worker that lost its claim changes nothing. Attempts follow the schedule of webhook deliveries, at most `MAX_ATTEMPTS`, by the clock
+of the database: a worker whose clock is behind would make all at once. A claim counts what all workers fetch at that time, and of which
+hosts, by their leases (`fetching_until`).
 """
 
 from __future__ import annotations
@@ -87,12 +88,13 @@ ON CONFLICT (tenant_id, sha256) WHERE sha256 IS NOT NULL DO NOTHING
 _MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND original_id = $2"
 _REPLACE = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
 _FAILED = """
-UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6,
+UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, updated_at = $6,
+    next_attempt_at = clock_timestamp() + $5::interval,
     fetching_until = NULL, attempts = attempts - $7::int
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
 """
 _RELEASE = """
-UPDATE media_files SET attempts = attempts - 1, next_attempt_at = $4, fetching_until = NULL
+UPDATE media_files SET attempts = attempts - 1, next_attempt_at = clock_timestamp(), fetching_until = NULL
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
 """
 
@@ -247,14 +249,15 @@ async def mark_unchanged(scope: Scope, claimed: ClaimedFile) -> None:
 async def release(scope: Scope, claimed: ClaimedFile) -> None:
     """Give up an attempt that was not finished, because this worker stops: another one makes it at once."""
     async with transaction(scope):
-        await execute(_RELEASE, scope.store.id, claimed.id, claimed.attempts, scope.now)
+        await execute(_RELEASE, scope.store.id, claimed.id, claimed.attempts)
 
 
 async def mark_delayed(scope: Scope, claimed: ClaimedFile, error: str) -> None:
     """Store why an attempt failed that the source has no part in, as on a full disk: it counts nothing, and is made again in minutes."""
-    due_at = scope.now + RETRY_DELAYS[1]
     async with transaction(scope):
-        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], due_at, scope.now, 1)
+        await execute(
+            _FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], RETRY_DELAYS[1], scope.now, 1
+        )
 
 
 async def mark_failed(
@@ -265,7 +268,6 @@ async def mark_failed(
     `retry_after` is what the source asked for; `chance` as in `kernel.retries.retry_delay`.
     """
     delay = None if claimed.attempts >= MAX_ATTEMPTS else retry_delay(claimed.attempts, retry_after, chance=chance)
-    due_at = None if delay is None else scope.now + delay
     async with transaction(scope):
-        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], due_at, scope.now, 0)
+        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], delay, scope.now, 0)
     return delay is not None

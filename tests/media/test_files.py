@@ -150,6 +150,20 @@ async def test_a_failed_fetch_is_tried_again_five_times_in_all(sample: SampleSto
     assert (await claim(sample, url)).attempts == 1
 
 
+@pytest.mark.parametrize("ahead", [-1, 1])
+async def test_a_failed_fetch_is_due_in_time_whatever_clock_the_worker_has(sample: SampleStore, ahead: int) -> None:
+    url = new_link()
+    await graphql(sample, CREATE, url=url)
+    claimed = await claim(sample, url)
+    scope = replace(sample.scope, now=sample.scope.now + timedelta(days=ahead))
+    wait = "select extract(epoch from next_attempt_at - now())::float8 from media_files where source_url = $1"
+    with active_scope(scope):
+        await fetching.mark_failed(scope, claimed, "404", chance=0.5)
+        assert await sample.value(wait, url) == pytest.approx(5, abs=2)
+        await fetching.release(scope, await claim(sample, url))
+    assert await sample.value(wait, url) == pytest.approx(0, abs=2)
+
+
 async def test_a_worker_that_lost_its_claim_changes_nothing(sample: SampleStore) -> None:
     url = new_link()
     await graphql(sample, CREATE, url=url)
