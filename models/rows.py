@@ -36,9 +36,21 @@ def json_text(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def insert_sql(table: str, columns: Sequence[str]) -> str:
-    """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
-    return _insert(table, columns, f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r")
+def rows_json(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as a JSON array, each with a new `public_id` unless it has one, for a parameter of `rows_sql`."""
+    return json_text([{"public_id": uuid7(), **row} for row in rows])
+
+
+def rows_sql(table: str, parameter: int = 2) -> str:
+    """Return the source of the rows `r` of a table in a parameter that is a JSON array."""
+    return f"jsonb_populate_recordset(NULL::{table}, ${parameter}::text::jsonb) AS r"
+
+
+def insert_sql(table: str, columns: Iterable[str], source: str = "") -> str:
+    """Return the statement that inserts the rows `r` of a source, by default those in `$2`: their `public_id` and these columns."""
+    names = dict.fromkeys(("public_id", *columns))
+    values = ", ".join(f"r.{name}" for name in names)
+    return f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {values} FROM {source or rows_sql(table)}"
 
 
 async def insert_rows(
@@ -50,14 +62,14 @@ async def insert_rows(
     """
     if not rows:
         return set()
-    statement = insert_sql(table, [*rows[0]])
+    statement = insert_sql(table, rows[0])
     if not unique:
-        await execute(statement, scope.store.id, _json(rows))
+        await execute(statement, scope.store.id, rows_json(rows))
         return set()
     statement += (
         f" WHERE NOT {_is_stored(table, rows[0], unique)}{_on_conflict(rows[0], unique)} RETURNING {unique[0]} AS owner"
     )
-    return {row["owner"] for row in await fetch(statement, scope.store.id, _json(rows))}
+    return {row["owner"] for row in await fetch(statement, scope.store.id, rows_json(rows))}
 
 
 async def insert_numbered_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -65,8 +77,8 @@ async def insert_numbered_rows(scope: Scope, table: str, rows: Sequence[Mapping[
     if not rows:
         return []
     complete = [{"public_id": uuid7(), **row} for row in rows]
-    statement = insert_sql(table, [name for name in complete[0] if name != "public_id"]) + " RETURNING public_id, id"
-    inserted = await fetch(statement, scope.store.id, json_text(complete))
+    statement = insert_sql(table, rows[0]) + " RETURNING public_id, id"
+    inserted = await fetch(statement, scope.store.id, rows_json(complete))
     ids = {row["public_id"]: row["id"] for row in inserted}
     return [ids[row["public_id"]] for row in complete]
 
@@ -118,9 +130,9 @@ async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]
         return set()
     values = {name: f"r.{name}" for name in rows[0] if name != "id"}
     changes = ", ".join(f"{name} = {value}" for name, value in values.items())
-    source = f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
     statement = f"""
-UPDATE {table} x SET {changes} FROM {source} WHERE x.tenant_id = $1 AND x.id = r.id{"" if touch else _differs(values)} RETURNING x.id
+UPDATE {table} x SET {changes} FROM {rows_sql(table)}
+WHERE x.tenant_id = $1 AND x.id = r.id{"" if touch else _differs(values)} RETURNING x.id
 """
     return {row["id"] for row in await fetch(statement, scope.store.id, json_text(rows))}
 
@@ -139,12 +151,12 @@ async def replace_rows(
     unique = (owner, key) if key else ()
     source = f"r WHERE NOT {_is_stored(table, rows[0], unique or (owner,))}"
     statement = f"""
-WITH r AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, $3::text::jsonb)),
+WITH r AS (SELECT * FROM {rows_sql(table, 3)}),
 dropped AS ({dropped} AND NOT EXISTS (SELECT FROM r WHERE {_same(unique or rows[0])}) RETURNING x.{owner} AS owner),
-written AS ({_insert(table, [*rows[0]], source)}{_on_conflict(rows[0], unique)} RETURNING {owner} AS owner)
+written AS ({insert_sql(table, rows[0], source)}{_on_conflict(rows[0], unique)} RETURNING {owner} AS owner)
 SELECT owner FROM dropped UNION SELECT owner FROM written
 """
-    return {row["owner"] for row in await fetch(statement, scope.store.id, list(owner_ids), _json(rows))}
+    return {row["owner"] for row in await fetch(statement, scope.store.id, list(owner_ids), rows_json(rows))}
 
 
 def _is_stored(table: str, row: Mapping[str, Any], unique: Iterable[str]) -> str:
@@ -166,18 +178,8 @@ def _distinct(values: Mapping[str, str]) -> str:
     return f"(({', '.join(f'x.{name}' for name in values)}) IS DISTINCT FROM ({', '.join(values.values())}))"
 
 
-def _insert(table: str, columns: Sequence[str], source: str) -> str:
-    """Return the statement that inserts the rows `r` of a source."""
-    names = ("public_id", *columns)
-    return f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)} FROM {source}"
-
-
 def _on_conflict(row: Mapping[str, Any], unique: Sequence[str]) -> str:
     if not unique:
         return ""
     changes = ", ".join(f"{name} = excluded.{name}" for name in row if name not in unique)
     return f" ON CONFLICT (tenant_id, {', '.join(unique)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
-
-
-def _json(rows: Sequence[Mapping[str, Any]]) -> str:
-    return json_text([{**row, "public_id": uuid7()} for row in rows])

@@ -11,8 +11,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-import orjson
-
 from domain.addresses import ADDRESS, check_address
 from domain.carts import events
 from domain.carts.locked import SAVE_ITEM_PRICES, LockedCart, item_price_columns, lock_cart, lock_open_cart
@@ -32,11 +30,11 @@ from domain.store_settings import setting
 from kernel.errors import Forbidden, RuleViolation
 from kernel.fields import InputField, InputValues, email_text, integer, read_fields, short_text
 from kernel.geography import BRAZIL
-from kernel.ids import parse_uuid, uuid7
+from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue
 from models.connection.database import Plans, execute, fetch, fetchval, transaction
-from models.rows import json_text, update_row
+from models.rows import insert_row, insert_sql, json_text, rows_json, update_row
 
 MAX_COUPON = 64
 SECOND_COUPON = "coupon_already_applied"
@@ -46,16 +44,8 @@ _MAY_CHANGE = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorK
 _EMAIL: Mapping[str, InputField] = {"customer_email": InputField("customer_email", email_text, code="email_invalid")}
 
 
-_INSERT = """
-INSERT INTO carts (tenant_id, public_id, user_id, currency, customer_email, expires_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6, $6) RETURNING id
-"""
-_INSERT_ITEMS = """
-INSERT INTO cart_items (tenant_id, public_id, cart_id, product_id, quantity, options, options_key)
-SELECT $1, w.public_id, $2, w.product_id, w.quantity, w.options::jsonb, w.options_key
-FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
-    WITH ORDINALITY AS w (public_id, product_id, quantity, options, options_key, position)
-ORDER BY w.position
+_INSERT_ITEMS = f"""
+{insert_sql("cart_items", ("cart_id", "product_id", "quantity", "options", "options_key"))}
 ON CONFLICT (tenant_id, cart_id, product_id, options_key)
     DO UPDATE SET quantity = cart_items.quantity + excluded.quantity, added_price_cents = NULL
 """
@@ -179,9 +169,15 @@ async def insert_cart(scope: Scope, customer_email: object = "") -> tuple[UUID, 
     """Insert an empty cart; return its public and its internal id."""
     # Version 4: the id alone authorizes access, so it must not be guessable from its time.
     public_id = uuid4()
-    customer = _customer_id(scope)
-    cart_id = await fetchval(
-        _INSERT, scope.store.id, public_id, customer, scope.store.currency, customer_email, scope.now
+    times: dict[str, Any] = dict.fromkeys(("expires_at", "created_at", "updated_at"), scope.now)
+    cart_id = await insert_row(
+        scope,
+        "carts",
+        public_id=public_id,
+        user_id=_customer_id(scope),
+        currency=scope.store.currency,
+        customer_email=customer_email,
+        **times,
     )
     return public_id, int(cart_id)
 
@@ -204,16 +200,17 @@ async def insert_items(scope: Scope, cart_id: int, items: Sequence[RequestedItem
         checked_quantity(quantities.get((item.offer.id, item.options_key), 0) + item.quantity)
     if len(quantities | {(item.offer.id, item.options_key): 0 for item in items}) > MAX_ITEMS:
         raise too_many_items_error()
-    await execute(
-        _INSERT_ITEMS,
-        scope.store.id,
-        cart_id,
-        [uuid7() for _ in items],
-        [item.offer.id for item in items],
-        [item.quantity for item in items],
-        [orjson.dumps(list(item.options)).decode() for item in items],
-        [item.options_key for item in items],
-    )
+    rows = [
+        {
+            "cart_id": cart_id,
+            "product_id": item.offer.id,
+            "quantity": item.quantity,
+            "options": item.options,
+            "options_key": item.options_key,
+        }
+        for item in items
+    ]
+    await execute(_INSERT_ITEMS, scope.store.id, rows_json(rows))
 
 
 async def _set(scope: Scope, cart: LockedCart, *, needs_coupon: bool = False, **columns: Any) -> dict[str, Any]:

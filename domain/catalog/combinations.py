@@ -37,7 +37,7 @@ from kernel.fields import (
     read_fields,
     read_with_errors,
 )
-from kernel.ids import parse_reference, split_reference, uuid7
+from kernel.ids import parse_reference, split_reference
 from kernel.money import MAX_CENTS
 from kernel.product_fields import PRODUCT_FIELDS, trimmed
 from kernel.scope import ActorKind, Scope
@@ -45,7 +45,7 @@ from kernel.text import repr_value
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, NOT_FOUND, find
-from models.rows import insert_rows, update_row
+from models.rows import insert_rows, insert_sql, rows_json, update_row
 
 
 def _or_products(read: FieldReader) -> FieldReader:
@@ -79,7 +79,7 @@ _HASH = re.compile(r"[0-9_]{3,1000}")
 _NO_IMAGE: Mapping[str, Any] = {"image_url": "", "image_alt": "", "image_width": 0, "image_height": 0, "media_id": None}
 _NEW: Mapping[str, Any] = {
     "sku": "",
-    "stock": 0,
+    "on_hand": 0,
     "price_cents": 0,
     "position": 0,
     **dict.fromkeys(FREIGHT_FIELDS),
@@ -88,25 +88,14 @@ _NEW: Mapping[str, Any] = {
 
 _LOCK_PRODUCT = "SELECT id FROM products WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _EXISTING = "SELECT id, hash, sku FROM combinations WHERE tenant_id = $1 AND product_id = $2 AND deleted_at IS NULL"
-_INSERT = """
+_INSERT = f"""
 WITH inserted AS (
-    INSERT INTO combinations (tenant_id, public_id, product_id, hash, sku, on_hand, price_cents, position,
-        length_mm, width_mm, height_mm, gtin, shipping_freight_cents,
-        image_url, image_alt, image_width, image_height, media_id, created_at, updated_at)
-    SELECT $1, g.public_id, $2, g.hash, g.sku, g.stock, g.price_cents, g.position,
-        g.length_mm, g.width_mm, g.height_mm, g.gtin, g.shipping_freight_cents,
-        g.image_url, g.image_alt, g.image_width, g.image_height, g.media_id, $3, $3
-    FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::int[], $10::bigint[], $11::bigint[], $12::bigint[],
-        $13::text[], $14::bigint[], $15::text[], $16::text[], $17::int[], $18::int[], $19::bigint[])
-        WITH ORDINALITY AS g (public_id, hash, sku, stock, price_cents, position, length_mm, width_mm, height_mm, gtin,
-        shipping_freight_cents, image_url, image_alt, image_width, image_height, media_id, ordinal)
-    ORDER BY g.ordinal
-    RETURNING id, hash
+    {insert_sql("combinations", ("product_id", "hash", "created_at", "updated_at", *_NEW))} RETURNING id, hash
 ), choices AS (
     INSERT INTO combination_choices (tenant_id, public_id, combination_id, option_id, variant_id)
-    SELECT $1, g.public_id, inserted.id, g.option_id, g.variant_id
-    FROM unnest($20::uuid[], $21::text[], $22::bigint[], $23::bigint[]) AS g (public_id, hash, option_id, variant_id)
-    JOIN inserted ON inserted.hash = g.hash
+    SELECT $1, c.public_id, inserted.id, c.option_id, c.variant_id
+    FROM jsonb_to_recordset($3::text::jsonb) AS c (public_id uuid, hash text, option_id bigint, variant_id bigint)
+    JOIN inserted USING (hash)
 )
 SELECT id, hash FROM inserted
 """
@@ -322,7 +311,7 @@ async def _create(
         all_errors += [{"index": index, "field": name, "message": text} for name, (_, text) in errors.items()]
         hashes.add(hash_)
         skus |= {columns["sku"]} if columns.get("sku") else set()
-        ready.append((hash_, pairs, {**_NEW, **columns, **image}))
+        ready.append((hash_, pairs, {**_NEW, **columns, **image, "on_hand": columns.get("stock", 0)}))
     if all_errors or any(values.get("refused") for values in inputs):
         raise ValidationFailed(
             "; ".join(f"combination {error['index']}: {error['message']}" for error in all_errors[:5]),
@@ -340,24 +329,18 @@ async def _create(
 async def _insert(
     scope: Scope, product: EditableProduct, combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]]
 ) -> dict[str, int]:
-    choices = [(hash_, option, variant) for hash_, pairs, _ in combinations for option, variant in pairs]
+    own = {"product_id": product.id, "created_at": scope.now, "updated_at": scope.now}
+    rows = [{**columns, **own, "hash": hash_} for hash_, _, columns in combinations]
+    choices = [
+        {"hash": hash_, "option_id": option, "variant_id": variant}
+        for hash_, pairs, _ in combinations
+        for option, variant in pairs
+    ]
     try:
-        rows = await fetch(
-            _INSERT,
-            scope.store.id,
-            product.id,
-            scope.now,
-            [uuid7() for _ in combinations],
-            [hash_ for hash_, _, _ in combinations],
-            *([columns[name] for _, _, columns in combinations] for name in _NEW),
-            [uuid7() for _ in choices],
-            [hash_ for hash_, _, _ in choices],
-            [option for _, option, _ in choices],
-            [variant for _, _, variant in choices],
-        )
+        inserted = await fetch(_INSERT, scope.store.id, rows_json(rows), rows_json(choices))
     except UniqueViolation as error:
         raise Conflict("a combination was made meanwhile; try again") from error
-    return {row["hash"]: row["id"] for row in rows}
+    return {row["hash"]: row["id"] for row in inserted}
 
 
 def _read_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:

@@ -14,7 +14,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import MAX_SLUG_LENGTH, slugify
 from models.connection.database import execute, execute_later, fetch
-from models.rows import insert_rows, json_text, update_rows
+from models.rows import insert_rows, insert_sql, json_text, update_rows
 from models.tables.catalog import Product
 
 _SUFFIXES = range(2, 12)
@@ -22,15 +22,13 @@ _DEFAULT_SLUG = "product"
 _MAX_STEM = MAX_SLUG_LENGTH - len("-12345678")
 
 _DEFAULTS = Product.column_defaults()
-_COLUMNS = ", ".join(_DEFAULTS)
 _UPDATED = frozenset(_DEFAULTS) - {"on_hand", "reserved", "updated_at"}
 
 # A row whose slug was taken concurrently is skipped, with its categories and images; `_insert` retries it with a random suffix. All in one
 # statement: the triggers at its end make each search entry once, with its categories.
 _INSERT = f"""
 WITH inserted AS (
-    INSERT INTO products (tenant_id, public_id, {_COLUMNS})
-    SELECT $1, public_id, {_COLUMNS} FROM jsonb_populate_recordset(NULL::products, $2::text::jsonb)
+    {insert_sql("products", _DEFAULTS)}
     ON CONFLICT (tenant_id, slug) WHERE deleted_at IS NULL DO NOTHING
     RETURNING id, public_id
 ), placed AS (

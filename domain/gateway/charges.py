@@ -14,19 +14,16 @@ from domain.gateway.mapping import NotificationEffect
 from domain.gateway.payload import ChargePayload, NotificationPayload
 from domain.orders.locked import LockedOrder
 from domain.orders.payments import ChargedPayment
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import execute_later, fetch, fetchrow
+from models.rows import insert_sql, json_text, rows_json, rows_sql
 
 _PAID_STATUSES = ("paid", "overpaid", "underpaid", "")
 
 # Inserted first, so that there is a row to lock: concurrent notifications of a new charge are serialized. Lock order: by charge_id, which
 # prevents deadlocks.
-_INSERT_MISSING = """
-INSERT INTO charges (tenant_id, public_id, charge_id, created_at, updated_at)
-SELECT $1, n.public_id, n.charge_id, $4, $4 FROM unnest($2::uuid[], $3::text[]) AS n (public_id, charge_id)
-ORDER BY n.charge_id
-ON CONFLICT (tenant_id, charge_id) DO NOTHING
+_INSERT_MISSING = f"""
+{insert_sql("charges", ("charge_id", "created_at", "updated_at"))} ORDER BY r.charge_id ON CONFLICT (tenant_id, charge_id) DO NOTHING
 """
 
 _LOCK = """
@@ -58,22 +55,14 @@ FROM (
 ) p
 """
 
-_UPDATE = """
+_UPDATE = f"""
 UPDATE charges c SET
-    order_id = n.order_id,
-    status = coalesce(nullif(n.status, ''), c.status),
-    last_event = $2,
-    payment_method = coalesce(nullif(n.payment_method, ''), c.payment_method),
-    currency = n.currency,
-    amount_cents = n.amount_cents,
-    paid_cents = n.paid_cents,
-    refunded_cents = n.refunded_cents,
-    counted = n.counted,
-    updated_at = $3
-FROM unnest($4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[],
-    $12::boolean[])
-    AS n (charge_id, order_id, status, payment_method, currency, amount_cents, paid_cents, refunded_cents, counted)
-WHERE c.tenant_id = $1 AND c.charge_id = n.charge_id
+    status = coalesce(nullif(r.status, ''), c.status),
+    payment_method = coalesce(nullif(r.payment_method, ''), c.payment_method),
+    (order_id, currency, amount_cents, paid_cents, refunded_cents, counted, last_event, updated_at)
+        = (r.order_id, r.currency, r.amount_cents, r.paid_cents, r.refunded_cents, r.counted, r.last_event, r.updated_at)
+FROM {rows_sql("charges")}
+WHERE c.tenant_id = $1 AND c.charge_id = r.charge_id
 """
 
 
@@ -151,7 +140,8 @@ async def save_charges(
     if not payload.charges:
         return ChargeTotals()
     ids = [charge.charge_id for charge in payload.charges]
-    await execute_later(_INSERT_MISSING, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
+    new = [{"charge_id": charge_id, "created_at": scope.now, "updated_at": scope.now} for charge_id in ids]
+    await execute_later(_INSERT_MISSING, scope.store.id, rows_json(new))
     stored = {record["charge_id"]: record for record in await fetch(_LOCK, scope.store.id, ids)}
     states = [
         _merge(scope, charge, stored[charge.charge_id], effect, locked, _payment_of(charge, payload, payments))
@@ -312,18 +302,20 @@ def _match_awaited(states: Sequence[_ChargeState], locked: LockedOrder, counted_
 
 
 async def _write(scope: Scope, event_type: str, states: Sequence[_ChargeState]) -> None:
-    await execute_later(
-        _UPDATE,
-        scope.store.id,
-        event_type,
-        scope.now,
-        [state.charge.charge_id for state in states],
-        [state.order_id for state in states],
-        [state.charge.status for state in states],
-        [state.charge.payment_method for state in states],
-        [state.currency for state in states],
-        [state.amount for state in states],
-        [state.paid for state in states],
-        [state.refunded for state in states],
-        [state.counted for state in states],
-    )
+    rows = [
+        {
+            "charge_id": state.charge.charge_id,
+            "order_id": state.order_id,
+            "status": state.charge.status,
+            "payment_method": state.charge.payment_method,
+            "currency": state.currency,
+            "amount_cents": state.amount,
+            "paid_cents": state.paid,
+            "refunded_cents": state.refunded,
+            "counted": state.counted,
+            "last_event": event_type,
+            "updated_at": scope.now,
+        }
+        for state in states
+    ]
+    await execute_later(_UPDATE, scope.store.id, json_text(rows))

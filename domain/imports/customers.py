@@ -28,7 +28,7 @@ from models import audit
 from models.audit import AuditLogEntry
 from models.connection.database import execute, fetch, transaction
 from models.numbers import take_numbers
-from models.rows import insert_sql, json_text
+from models.rows import insert_rows, insert_sql, json_text, rows_json
 
 SOURCE = "file"
 _UPDATABLE = ("firstname", "lastname", "company_name", "phone", "cpf", "cnpj")
@@ -59,18 +59,13 @@ _USERGROUPS = (
     "SELECT id, name FROM usergroups WHERE tenant_id = $1 AND type = 'C' AND deleted_at IS NULL ORDER BY id DESC"
 )
 # A membership that was declined here stays so.
-_ADD_MEMBERSHIPS = """
-INSERT INTO usergroup_memberships (tenant_id, public_id, usergroup_id, user_id, status, created_at)
-SELECT $1, m.public_id, m.usergroup_id, m.user_id, 'A', $5
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS m (public_id, usergroup_id, user_id)
-ON CONFLICT (tenant_id, usergroup_id, user_id) DO NOTHING RETURNING user_id
-"""
+_ADD_MEMBERSHIPS = (
+    insert_sql("usergroup_memberships", ("usergroup_id", "user_id", "status", "created_at"))
+    + " ON CONFLICT (tenant_id, usergroup_id, user_id) DO NOTHING RETURNING user_id"
+)
 _ADDRESSES = f"""
 SELECT user_id, {", ".join(_ADDRESS)} FROM user_addresses WHERE tenant_id = $1 AND user_id = ANY($2::bigint[])
 """
-_ADD_ADDRESSES = insert_sql(
-    "user_addresses", ("user_id", *_ADDRESS, "is_default_shipping", "is_default_billing", "created_at", "updated_at")
-)
 
 
 @dataclass(slots=True)
@@ -230,22 +225,16 @@ async def _insert(scope: Scope, new: Sequence[_Draft], take: TakeNumbers) -> Non
 
 
 async def _write_parts(scope: Scope, right: Sequence[_Draft]) -> None:
-    memberships = [(group, draft.id) for draft in right for group in draft.groups]
+    joining = {"status": "A", "created_at": scope.now}
+    memberships = [{"usergroup_id": group, "user_id": draft.id, **joining} for draft in right for group in draft.groups]
     if memberships:
-        groups, users = zip(*memberships, strict=True)
-        ids = [uuid7() for _ in memberships]
-        added = await fetch(_ADD_MEMBERSHIPS, scope.store.id, ids, groups, users, scope.now)
-        joined = {row["user_id"] for row in added}
+        joined = {row["user_id"] for row in await fetch(_ADD_MEMBERSHIPS, scope.store.id, rows_json(memberships))}
         for draft in right:
             draft.is_changed |= draft.id in joined
     times = {"created_at": scope.now, "updated_at": scope.now}
-    addresses = [
-        {"public_id": uuid7(), "user_id": draft.id, **address, **times}
-        for draft in right
-        for address in draft.addresses
-    ]
+    addresses = [{"user_id": draft.id, **address, **times} for draft in right for address in draft.addresses]
     if addresses:
-        await execute(_ADD_ADDRESSES, scope.store.id, json_text(addresses))
+        await insert_rows(scope, "user_addresses", addresses)
         for draft in right:
             draft.is_changed |= bool(draft.addresses)
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from domain import event_types, events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, transaction
 from models.numbers import RESERVED_TABLES, take_numbers
-from models.rows import insert_numbered_rows, insert_rows
+from models.rows import insert_numbered_rows, insert_rows, insert_sql, rows_json
 
 Record = Mapping[str, Any]
 
@@ -25,12 +24,10 @@ SELECT o.id, o.user_id, o.firstname,
     (SELECT l.product_id FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id ORDER BY l.position LIMIT 1) AS product_id
 FROM orders o WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[])
 """
-_THREADS = """
-INSERT INTO discussion_threads (tenant_id, public_id, object_type, object_id, type)
-SELECT $1, wanted.public_id, wanted.object_type, wanted.object_id, 'B'
-FROM unnest($2::uuid[], $3::text[], $4::bigint[]) AS wanted (public_id, object_type, object_id)
-ON CONFLICT (tenant_id, object_type, object_id) DO NOTHING
-"""
+_THREADS = (
+    insert_sql("discussion_threads", ("object_type", "object_id", "type"))
+    + " ON CONFLICT (tenant_id, object_type, object_id) DO NOTHING"
+)
 _THREAD_IDS = """
 SELECT t.id, t.object_type, t.object_id FROM discussion_threads t
 JOIN unnest($2::text[], $3::bigint[]) AS wanted (object_type, object_id) USING (object_type, object_id)
@@ -148,9 +145,10 @@ def _subject(order: Any) -> tuple[str, int]:
 
 async def _threads(scope: Scope, subjects: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
     types, object_ids = [object_type for object_type, _ in subjects], [object_id for _, object_id in subjects]
-    await execute(_THREADS, scope.store.id, [uuid7() for _ in subjects], types, object_ids)
-    rows = await fetch(_THREAD_IDS, scope.store.id, types, object_ids)
-    return {(thread["object_type"], thread["object_id"]): thread["id"] for thread in rows}
+    rows = [{"object_type": type_, "object_id": object_id, "type": "B"} for type_, object_id in subjects]
+    await execute(_THREADS, scope.store.id, rows_json(rows))
+    threads = await fetch(_THREAD_IDS, scope.store.id, types, object_ids)
+    return {(thread["object_type"], thread["object_id"]): thread["id"] for thread in threads}
 
 
 async def _insert(

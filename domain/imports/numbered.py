@@ -95,16 +95,10 @@ class ImportTable:
     @cached_property
     def upsert_sql(self) -> str:
         """Return the statement that inserts rows with their numbers, or updates those of the same owner."""
-        names = ", ".join(self.written)
-        values = ", ".join(f"r.{name}" for name in self.written)
         updated = [name for name in self.written if name not in self.only_new]
         changes = ", ".join(f"{name} = {self.on_update.get(name, f'excluded.{name}')}" for name in updated)
         same_owner = f" WHERE {self.name}.{self.owner} = excluded.{self.owner}" if self.owner else ""
-        return (
-            f"INSERT INTO {self.name} (tenant_id, id, public_id, {names}) SELECT $1, r.id, r.public_id, {values}"
-            f" FROM jsonb_populate_recordset(NULL::{self.name}, $2::text::jsonb) AS r"
-            f" ON CONFLICT (tenant_id, id) DO UPDATE SET {changes}{same_owner}"
-        )
+        return f"{insert_sql(self.name, ('id', *self.written))} ON CONFLICT (tenant_id, id) DO UPDATE SET {changes}{same_owner}"
 
 
 class ImportKind:
@@ -217,17 +211,24 @@ async def write_records(scope: Scope, source: str, kind: ImportKind, records: Se
 
 async def store_references(scope: Scope, source: str, kind: ImportKind, records: Sequence[ImportedRecord]) -> None:
     """Store the ids and digests of records at the source, and what they still refer to in vain."""
-    await execute(
-        _STORE_REFERENCES,
-        scope.store.id,
-        source,
-        kind.name,
-        [uuid7() for _ in records],
-        [record.external_id for record in records],
-        [record.number for record in records],
-        [record.digest for record in records],
-        [json_text(sorted(record.missing)) if record.missing else None for record in records],
-    )
+    references = [
+        (
+            record.external_id,
+            record.number,
+            record.digest,
+            json_text(sorted(record.missing)) if record.missing else None,
+        )
+        for record in records
+    ]
+    await _store_references(scope, source, kind.name, references)
+
+
+async def _store_references(
+    scope: Scope, source: str, kind: str, references: Sequence[tuple[str, int, bytes | None, str | None]]
+) -> None:
+    """Store external ids with their numbers here, the digests, and what is missing as JSON."""
+    columns = [[reference[place] for reference in references] for place in range(4)]
+    await execute(_STORE_REFERENCES, scope.store.id, source, kind, [uuid7() for _ in references], *columns)
 
 
 async def add_missing_rows(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> None:
@@ -360,17 +361,8 @@ async def _store_part_references(
     scope: Scope, source: str, table: ImportTable, rows: Sequence[Row], inserted: Iterable[Mapping[str, Any]]
 ) -> None:
     numbers = {row["public_id"]: row["id"] for row in inserted}
-    await execute(
-        _STORE_REFERENCES,
-        scope.store.id,
-        source,
-        table.reference_kind,
-        [uuid7() for _ in rows],
-        [row["external_id"] for row in rows],
-        [numbers[row["public_id"]] for row in rows],
-        [None for _ in rows],
-        [None for _ in rows],
-    )
+    references = [(row["external_id"], numbers[row["public_id"]], None, None) for row in rows]
+    await _store_references(scope, source, table.reference_kind, references)
 
 
 # --- Rows that every store has ---------------------------------------------------------------------------------------------------

@@ -10,20 +10,15 @@ from collections.abc import Sequence
 
 from domain.mails import outbox
 from domain.mails.texts import MailType
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import fold
 from models.connection.database import execute, fetch
+from models.rows import insert_rows
 
 # Without letters and digits that look alike.
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _LENGTH = 12
 
-_ISSUE = """
-INSERT INTO issued_coupons (tenant_id, public_id, promotion_id, order_id, code, code_key, created_at)
-SELECT $1, g.public_id, g.promotion_id, $2, g.code, g.code_key, $7
-FROM unnest($3::uuid[], $4::bigint[], $5::text[], $6::text[]) AS g (public_id, promotion_id, code, code_key)
-"""
 # A coupon is usable while the order that gave it is paid; one that was used stays as it is.
 _SETTLE = """
 WITH ordered AS (SELECT id, stock_state, user_id, email, firstname FROM orders WHERE tenant_id = $1 AND id = $2), settled AS (
@@ -53,11 +48,12 @@ def is_issued_sql(coupon: str) -> str:
 
 async def issue_coupons(scope: Scope, order_id: int, promotions: Sequence[int]) -> None:
     """Generate the coupons that a new order gives; they are usable once it is paid (`settle_coupons`)."""
-    if not promotions:
-        return
-    codes = ["".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH)) for _ in promotions]
-    keys = [fold(code) for code in codes]
-    await execute(_ISSUE, scope.store.id, order_id, [uuid7() for _ in codes], list(promotions), codes, keys, scope.now)
+    rows = []
+    for promotion in promotions:
+        code = "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+        of_order = {"promotion_id": promotion, "order_id": order_id, "created_at": scope.now}
+        rows.append({**of_order, "code": code, "code_key": fold(code)})
+    await insert_rows(scope, "issued_coupons", rows)
 
 
 async def settle_coupons(scope: Scope, order_id: int) -> None:

@@ -347,5 +347,5 @@ async def _write_address(scope: Scope, locked: LockedOrder, kind: str, address: 
     address_id = await fetchval(_ADDRESS, scope.store.id, locked.id, kind)
     if address_id is not None:
         return await update_row(scope, "order_addresses", address_id, **address)
-    await insert_row(scope, "order_addresses", order_id=locked.id, **address_row(kind, address))
+    await insert_row(scope, "order_addresses", **address_row(locked.id, kind, address))
     return True

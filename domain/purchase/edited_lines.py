@@ -28,25 +28,16 @@ from kernel.fields import InputValues
 from kernel.ids import parse_uuid
 from kernel.scope import STAFF, ActorKind, Scope
 from kernel.text import repr_value
-from models.connection.database import execute, fetch, fetchval
+from models.connection.database import fetch, fetchval
 from models.numbers import take_numbers
 from models.references import NOT_FOUND
-from models.rows import json_text
+from models.rows import insert_rows
 
 _DELETE_LINES = """
 WITH removed AS (
     DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2 RETURNING id, public_id, product_id, position, options::text
 )
 SELECT id, public_id, product_id, options FROM removed ORDER BY position, id
-"""
-_REPLACE_LINES = """
-INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, in_advance, combination_id, options, extra,
-    commission_cents, commission, commission_type)
-SELECT $1, l.id, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
-    l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked, l.in_advance,
-    l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
-FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
 
 
@@ -173,11 +164,11 @@ async def replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[Price
     same = [removed[line.offer.id, selection_key(line.selection)] for line in lines]
     kept = [row or (rows.pop(0) if rows else None) for row, rows in zip(named, same, strict=True)]
     numbers = iter((await take_numbers(scope, {"order_lines": kept.count(None)}))["order_lines"])
-    rows = line_rows(lines, [next(numbers) if row is None else row["id"] for row in kept])
+    rows = line_rows(locked.id, lines, [next(numbers) if row is None else row["id"] for row in kept])
     for written, row in zip(rows, kept, strict=True):
         if row is not None:
             written["public_id"] = str(row["public_id"])
-    await execute(_REPLACE_LINES, scope.store.id, locked.id, json_text(rows))
+    await insert_rows(scope, "order_lines", rows)
 
 
 def stored_lines(lines: Sequence[PricedLine]) -> list[tuple[Any, ...]]:

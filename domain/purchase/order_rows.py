@@ -15,7 +15,6 @@ from domain import events
 from domain.catalog import stock
 from domain.mails.texts import MailType
 from domain.notifications import write as notifications
-from domain.purchase.draft import ADDRESS_FIELDS
 from domain.purchase.lines import PricedLine
 from domain.purchase.totals import ChargedTax, line_commissions
 from domain.store_settings import setting
@@ -24,6 +23,11 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import CheckViolation, Plans, ReferenceViolation, fetch
 from models.numbers import take_numbers
+from models.rows import insert_sql, rows_sql
+from models.tables.orders import Order, OrderAddress, OrderLine
+from models.tables.taxes import OrderTax
+
+_ORDER, _LINE, _ADDRESS, _TAX = (table.column_defaults() for table in (Order, OrderLine, OrderAddress, OrderTax))
 
 
 def _parameters(first: int, count: int) -> list[str]:
@@ -35,39 +39,13 @@ _VENDORS = "SELECT l.vendor_id FROM lines AS l"
 # rejects, cancels the statement.
 _INSERT = f"""
 WITH inserted AS (
-    INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
-        subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
-        paid_cents, payment_status, payment_method_id, shipping_method_id, delivery_time, shipping_quote, tracking_code, coupon_code,
-        email, firstname, lastname, phone, company_name, fax, notes, details, ip_address, fields_data, hold_until,
-        points_earned, points_spent, points_cents, created_at, updated_at)
-    SELECT $1, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
-        subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
-        paid_cents, payment_status, payment_method_id, shipping_method_id, delivery_time, shipping_quote, tracking_code, coupon_code,
-        email, firstname, lastname, phone, company_name, fax, notes, details, ip_address, fields_data, hold_until,
-        points_earned, points_spent, points_cents, created_at, updated_at
-    FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
-    RETURNING id, public_id, user_id
+    {insert_sql("orders", ("id", *_ORDER))} RETURNING id, public_id, user_id
 ), lines AS (
-    INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, in_advance, combination_id, options, extra,
-        commission_cents, commission, commission_type)
-    SELECT $1, l.id, l.public_id, inserted.id, l.position, l.product_id, l.vendor_id, l.product_name,
-        l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
-        l.tracked, l.in_advance, l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
-    FROM inserted, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
-    RETURNING vendor_id
+    {insert_sql("order_lines", ("id", *_LINE), rows_sql("order_lines", 3))} RETURNING vendor_id
 ), addresses AS (
-    INSERT INTO order_addresses (tenant_id, public_id, order_id, kind, firstname, lastname, street, number,
-        complement, district, city, state, country, zipcode, phone)
-    SELECT $1, a.public_id, inserted.id, a.kind, a.firstname, a.lastname, a.street, a.number,
-        a.complement, a.district, a.city, a.state, a.country, a.zipcode, a.phone
-    FROM inserted, jsonb_populate_recordset(NULL::order_addresses, $4::text::jsonb) AS a
-    RETURNING 1
+    {insert_sql("order_addresses", _ADDRESS, rows_sql("order_addresses", 4))} RETURNING 1
 ), taxes AS (
-    INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)
-    SELECT $1, x.public_id, inserted.id, x.tax_id, x.name, x.rate_type, x.rate_value, x.included, x.amount_cents, x.position
-    FROM inserted, jsonb_populate_recordset(NULL::order_taxes, $13::text::jsonb) AS x
-    RETURNING 1
+    {insert_sql("order_taxes", _TAX, rows_sql("order_taxes", 13))} RETURNING 1
 ), payments AS (
     INSERT INTO payments (tenant_id, public_id, order_id, kind, amount_cents, created_at)
     SELECT $1, $7, inserted.id, $6, $5, $8 FROM inserted WHERE $5::bigint IS NOT NULL
@@ -106,8 +84,6 @@ SELECT inserted.id AS order_id, stock.id, stock.name, stock.vendor_id, stock.sto
 FROM inserted LEFT JOIN stock ON true
 """
 _STATUS_REQUIRED = "order_status_changes_to_status_not_null"
-
-_ADDRESS = {**dict.fromkeys(ADDRESS_FIELDS, ""), "country": "BR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +143,16 @@ async def _insert(
 ) -> list[Any]:
     actor = scope.actor
     numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(order.lines)})
-    columns = {**order.columns, "id": numbers["orders"][0]}
+    [order_id], columns = numbers["orders"], order.columns
     rows = (
-        columns,
-        line_rows(order.lines, numbers["order_lines"]),
-        [address_row(kind, address) for kind, address in order.addresses.items()],
-        tax_rows(order.taxes),
+        [{**_ORDER, **columns, "id": order_id}],
+        line_rows(order_id, order.lines, numbers["order_lines"]),
+        [address_row(order_id, kind, address) for kind, address in order.addresses.items()],
+        tax_rows(order_id, order.taxes),
     )
-    order_text, lines_text, addresses_text, taxes_text = [orjson.dumps(each).decode() for each in rows]
+    order_text, lines_text, addresses_text, taxes_text = [
+        orjson.dumps([{"public_id": uuid7(), **row} for row in each]).decode() for each in rows
+    ]
     parameters = (
         scope.store.id,
         order_text,
@@ -206,21 +184,20 @@ async def _insert(
         raise Conflict("what the order refers to was removed meanwhile; try again") from error
 
 
-def line_rows(lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:
+def line_rows(order_id: int, lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:
     """Return the columns of an order's lines, which get these numbers."""
     commissions = line_commissions(
         (line.offer.vendor_id, line.offer.rate, line.quantity * line.price_cents) for line in lines
     )
     return [
-        {"id": number, **_line_row(line, position), "commission_cents": commission}
+        {**_line_row(line), "id": number, "order_id": order_id, "position": position, "commission_cents": commission}
         for position, (line, number, commission) in enumerate(zip(lines, numbers, commissions, strict=True), start=1)
     ]
 
 
-def _line_row(line: PricedLine, position: int) -> dict[str, Any]:
+def _line_row(line: PricedLine) -> dict[str, Any]:
     return {
-        "public_id": uuid7(),
-        "position": position,
+        **_LINE,
         "product_id": line.offer.id or None,
         "vendor_id": line.offer.vendor_id,
         "product_name": line.offer.name,
@@ -239,11 +216,11 @@ def _line_row(line: PricedLine, position: int) -> dict[str, Any]:
     }
 
 
-def tax_rows(taxes: Sequence[ChargedTax]) -> list[dict[str, Any]]:
+def tax_rows(order_id: int, taxes: Sequence[ChargedTax]) -> list[dict[str, Any]]:
     """Return the columns of the taxes charged on an order."""
     return [
         {
-            "public_id": uuid7(),
+            "order_id": order_id,
             "tax_id": charged.tax.id,
             "name": charged.tax.name,
             "rate_type": charged.tax.rate_type,
@@ -256,6 +233,6 @@ def tax_rows(taxes: Sequence[ChargedTax]) -> list[dict[str, Any]]:
     ]
 
 
-def address_row(kind: str, address: Mapping[str, str]) -> dict[str, Any]:
-    """Return the columns of an address, with defaults for missing values."""
-    return {**_ADDRESS, **address, "kind": kind, "public_id": uuid7()}
+def address_row(order_id: int, kind: str, address: Mapping[str, str]) -> dict[str, Any]:
+    """Return the columns of an order's address, with defaults for missing values."""
+    return {**_ADDRESS, **address, "order_id": order_id, "kind": kind}

@@ -29,8 +29,8 @@ from domain.purchase.terms import Purchase, fill_missing_address
 from domain.purchase.totals import NO_POINTS, OrderTotals, PointsRequest, calculate_totals
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
-from models.connection.database import execute, fetch, fetchval
-from models.rows import json_text
+from models.connection.database import fetch, fetchval
+from models.rows import json_text, replace_rows
 
 _LINES = f"""
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
@@ -50,12 +50,6 @@ _ADDRESSES = (
 _INTEREST = """
 SELECT coalesce(sum(surcharge_cents), 0)::bigint FROM payments
 WHERE tenant_id = $1 AND order_id = $2 AND status NOT IN ('FAILED', 'CANCELLED', 'EXPIRED')
-"""
-_REPLACE_TAXES = """
-WITH dropped AS (DELETE FROM order_taxes WHERE tenant_id = $1 AND order_id = $2)
-INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)
-SELECT $1, x.public_id, $2, x.tax_id, x.name, x.rate_type, x.rate_value, x.included, x.amount_cents, x.position
-FROM jsonb_populate_recordset(NULL::order_taxes, $3::text::jsonb) AS x
 """
 
 
@@ -154,7 +148,7 @@ async def recalculate_totals(
     totals, priced, method = await _calculate(scope, locked, references, changes, lines)
     if priced is None:
         return asdict(totals)
-    await execute(_REPLACE_TAXES, scope.store.id, locked.id, orjson.dumps(tax_rows(priced.taxes)).decode())
+    await replace_rows(scope, "order_taxes", "order_id", [locked.id], tax_rows(locked.id, priced.taxes))
     return asdict(totals) | priced.point_columns | _quote_columns(method)
 
 
