@@ -9,6 +9,7 @@ import re
 import secrets
 import threading
 import time
+from collections.abc import Collection
 from typing import TypeAlias
 from uuid import UUID
 
@@ -127,6 +128,12 @@ def split_reference(value: object) -> tuple[int | None, UUID | None]:
     """Parse a legacy number or a UUID into a pair of both, of which the other is None; both are None for anything else."""
     reference = parse_reference(value)
     return (reference, None) if isinstance(reference, int) else (None, reference)
+
+
+def split_references(references: Collection[Reference]) -> tuple[list[int], list[UUID]]:
+    """Return the numbers and the UUIDs among references."""
+    numbers = [reference for reference in references if isinstance(reference, int)]
+    return numbers, [reference for reference in references if not isinstance(reference, int)]
 
 
 def parse_uuid(value: object) -> UUID | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from kernel.errors import NotFound, ValidationFailed
-from kernel.ids import Reference, parse_reference
+from kernel.ids import Reference, parse_reference, split_references
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models.connection.database import fetch
@@ -129,8 +129,7 @@ def missing_message(reference_type: ReferenceType, missing: list[object]) -> str
 async def find_ids(scope: Scope, reference_type: ReferenceType, references: Iterable[object]) -> dict[object, int]:
     """Return the internal ids of those references that name an existing record of the store."""
     parsed = {reference: parse_reference(reference) for reference in references}
-    numbers = [key for key in parsed.values() if isinstance(key, int)]
-    public_ids = [key for key in parsed.values() if isinstance(key, UUID)]
+    numbers, public_ids = split_references([key for key in parsed.values() if key is not None])
     if not numbers and not public_ids:
         return {}
     ids: dict[Reference, int] = {}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from domain.catalog.availability import IS_COMBINED
 from domain.catalog.listing import of_row
@@ -16,7 +15,7 @@ from domain.catalog.variation_members import FIELD, find_groups
 from domain.media.images import resolve_images
 from domain.store_settings import setting
 from kernel.fields import FieldErrors
-from kernel.ids import Reference, parse_reference
+from kernel.ids import Reference, parse_reference, split_references
 from kernel.product_fields import path_errors
 from kernel.scope import ActorKind, Scope
 from models.connection.database import execute_later, fetch, fetchval
@@ -119,9 +118,8 @@ async def match_drafts(
 async def _load_existing(
     scope: Scope, drafts: Sequence[ProductDraft], subjects: Iterable[object | None], *, with_skus: bool, lock: bool
 ) -> list[Mapping[str, Any]]:
-    references = [parse_reference(subject) for subject in subjects if subject is not None]
-    numbers = [reference for reference in references if isinstance(reference, int)]
-    public_ids = [reference for reference in references if isinstance(reference, UUID)]
+    parsed = [parse_reference(subject) for subject in subjects if subject is not None]
+    numbers, public_ids = split_references([reference for reference in parsed if reference is not None])
     skus = [draft.columns["sku"] for draft in drafts if with_skus and draft.columns.get("sku")]
     if not numbers and not public_ids and not skus:
         return []

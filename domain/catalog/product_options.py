@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
 from kernel.errors import NotFound, ValidationFailed
-from kernel.ids import Reference, parse_reference
+from kernel.ids import Reference, parse_reference, split_references
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import fetch, fetchrow
@@ -189,14 +189,11 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
 
 
 async def load_shared_options(
-    scope: Scope, references: Iterable[Reference], vendor_id: int | None
+    scope: Scope, references: Collection[Reference], vendor_id: int | None
 ) -> OptionsByReference:
     """Load options that belong to no single product and may be used by a vendor's products."""
-    keys = list(references)
-    numbers = [reference for reference in keys if isinstance(reference, int)]
-    public_ids = [reference for reference in keys if isinstance(reference, UUID)]
     options: OptionsByReference = {}
-    for row in await fetch(_SHARED, scope.store.id, numbers, public_ids, vendor_id):
+    for row in await fetch(_SHARED, scope.store.id, *split_references(references), vendor_id):
         _add(options, row)
     return options
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from domain.catalog.listing import LISTED, of_row
 from domain.filters import (
@@ -19,6 +20,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows, is_shopper, published
+from kernel.ids import split_references
 from kernel.product_fields import SEO_FIELDS
 from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, has_any_id, refers_to, unindexed
@@ -113,9 +115,8 @@ _OBJECT_TABLES = {"P": "products", "C": "categories", "A": "pages", "O": "orders
 
 
 def _about_any(value: object) -> Condition:
-    values = value if isinstance(value, list) else [value]
-    numbers = [item for item in values if isinstance(item, int)]
-    uuids = [item for item in values if not isinstance(item, int)]
+    values: list[Any] = value if isinstance(value, list) else [value]
+    numbers, uuids = split_references(values)
     parts, params = ["th.object_id = ANY({}::bigint[])"], [numbers]
     for object_type, table in _OBJECT_TABLES.items():
         if uuids:

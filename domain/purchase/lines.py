@@ -17,7 +17,7 @@ from domain.purchase.draft import DraftLine
 from domain.purchase.option_selection import OptionSelection, default_options, select_options, selection_key
 from domain.purchase.terms_version import VERSION_SQL
 from domain.purchase.totals import PERCENTAGE, CommissionRate, TotalsLine
-from kernel.ids import Reference, parse_reference
+from kernel.ids import Reference, parse_reference, split_references
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch
 from models.references import PRODUCT, reject_missing
@@ -165,13 +165,7 @@ async def load_offers(scope: Scope, references: Iterable[object], *, skip_missin
     """
     parsed = {reference: parse_reference(reference) for reference in references}
     valid = [reference for reference in parsed.values() if reference is not None]
-    products = await fetch(
-        _OFFERS,
-        scope.store.id,
-        [reference for reference in valid if isinstance(reference, int)],
-        [reference for reference in valid if isinstance(reference, UUID)],
-        plans=Plans.REUSED,
-    )
+    products = await fetch(_OFFERS, scope.store.id, *split_references(valid), plans=Plans.REUSED)
     by_reference: dict[Reference, Offer] = {}
     for offer in await offers_of(scope, [tuple(product) for product in products]):
         by_reference[offer.id] = by_reference[offer.public_id] = offer

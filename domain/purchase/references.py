@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 from domain.carriers.source import TABLE, CarrierPrice
@@ -64,41 +64,16 @@ class ChosenShippingMethod:
 
     id: int
     public_id: UUID
-    available: bool
-    is_current: bool
-    min_weight_grams: int
-    max_weight_grams: int
     rate: MethodRate
     delivery_time: str
+    available: bool = True
+    is_current: bool = False
+    min_weight_grams: int = 0
+    max_weight_grams: int = 0
     is_quoted: bool = False
     rate_source: str = TABLE
     carrier: CarrierPrice | None = None
     has_table: bool = True
-
-    @classmethod
-    def quoted(
-        cls,
-        id: int,
-        public_id: UUID,
-        rate: MethodRate,
-        delivery_time: str,
-        rate_source: str = TABLE,
-        carrier: CarrierPrice | None = None,
-    ) -> Self:
-        """Return a method that a quote offers."""
-        return cls(
-            id=id,
-            public_id=public_id,
-            available=True,
-            is_current=False,
-            min_weight_grams=0,
-            max_weight_grams=0,
-            rate=rate,
-            delivery_time=delivery_time,
-            is_quoted=True,
-            rate_source=rate_source,
-            carrier=carrier,
-        )
 
     @property
     def carrier_record(self) -> dict[str, Any] | None:

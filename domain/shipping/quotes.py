@@ -67,8 +67,14 @@ class Quote:
     @property
     def method(self) -> ChosenShippingMethod:
         """Return the method as a purchase has it, with the rate that was quoted."""
-        return ChosenShippingMethod.quoted(
-            self.shipping_method_id, self.public_id, self.rate, self.delivery_time, self.rate_source, self.carrier
+        return ChosenShippingMethod(
+            self.shipping_method_id,
+            self.public_id,
+            self.rate,
+            self.delivery_time,
+            is_quoted=True,
+            rate_source=self.rate_source,
+            carrier=self.carrier,
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
 from kernel.errors import DomainError
-from kernel.ids import Reference
+from kernel.ids import Reference, split_references
 from kernel.scope import Actor, Scope, Store
 from models.connection.binding import Plans
 from models.reading.columns import has_column
@@ -256,8 +256,7 @@ def refers_to(column: str, table: str) -> Callable[[Any], Condition]:
 
     def build(value: Any) -> Condition:
         values = value if isinstance(value, list) else [value]
-        numbers = [item for item in values if isinstance(item, int)]
-        uuids = [item for item in values if not isinstance(item, int)]
+        numbers, uuids = split_references(values)
         if len(values) == 1:  # a plan for one value, in place of the ten that PostgreSQL expects of an array
             number = f"(SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND x.public_id = {{}}::uuid)"
             return Condition(f"{column} = {number if uuids else '{}::bigint'}", (values[0],))
@@ -285,8 +284,7 @@ def has_any_id(column: str, source: str, key: str, condition: Condition) -> Cond
 def by_ids(value: Any) -> Condition:
     """Return the condition for records with any of the ids (internal ids or UUIDs)."""
     values = value if isinstance(value, list) else [value]
-    numbers = [item for item in values if isinstance(item, int)]
-    uuids = [item for item in values if not isinstance(item, int)]
+    numbers, uuids = split_references(values)
     if not uuids:
         return Condition("t.id = ANY({}::bigint[])", (numbers,))
     if not numbers:
