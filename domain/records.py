@@ -10,7 +10,7 @@ An update that changes neither the row nor its parts ends before the audit (docs
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from models import audit
 from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
 from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, find_ids, missing_message
-from models.rows import insert_row, mark_deleted, update_row
+from models.rows import insert_row, mark_deleted, replace_rows, update_row
 from models.tables.base import StoreModel, Timestamped
 
 
@@ -33,7 +33,7 @@ class Change:
 
     `columns` are the columns to write, to which `prepare` may add; `current` are those of the locked row, or the defaults of a new record.
     `record_id` is 0 until a new record is inserted. `parts` holds what `prepare` leaves to `after_save`, which sets `has_changed` where it
-    changes a part.
+    changes a part, as `replace_part` does.
     """
 
     scope: Scope
@@ -49,6 +49,11 @@ class Change:
     def merged(self) -> dict[str, Any]:
         """Return the columns as they will be."""
         return {**self.current, **self.columns}
+
+    async def replace_part(self, table: str, owner: str, rows: Iterable[Mapping[str, Any]], *, key: str = "") -> None:
+        """Replace the record's rows of another table, whose column `owner` refers to it; `key` as for `replace_rows`."""
+        owned = [{owner: self.record_id, **row} for row in rows]
+        self.has_changed |= bool(await replace_rows(self.scope, table, owner, [self.record_id], owned, key=key))
 
 
 async def _nothing(*_: object) -> None:

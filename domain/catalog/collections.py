@@ -15,7 +15,6 @@ from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.reading.queries import Entity
 from models.references import COLLECTION, PRODUCT, find_public_ids, resolve_all
-from models.rows import replace_rows
 from models.tables.catalog import ProductCollection
 
 MAX_PRODUCTS = 1_000
@@ -55,15 +54,11 @@ async def _prepare(change: Change) -> None:
 
 
 async def _write_products(change: Change) -> None:
-    if "products" not in change.parts:
-        return
-    rows = [
-        {"collection_id": change.record_id, "product_id": product, "position": position}
-        for position, product in enumerate(change.parts["products"])
-    ]
-    owners = [change.record_id]
-    written = await replace_rows(change.scope, "collection_products", "collection_id", owners, rows, key="product_id")
-    change.has_changed |= bool(written)
+    if "products" in change.parts:
+        rows = [
+            {"product_id": product, "position": position} for position, product in enumerate(change.parts["products"])
+        ]
+        await change.replace_part("collection_products", "collection_id", rows, key="product_id")
 
 
 async def _emit(change: Change) -> None:

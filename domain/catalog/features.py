@@ -25,7 +25,7 @@ from kernel.ids import parse_reference
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchval
 from models.references import CATEGORY, FEATURE, NOT_FOUND, resolve_all, resolve_optional
-from models.rows import insert_rows, replace_rows, update_rows
+from models.rows import insert_rows, update_rows
 from models.tables.catalog import Feature
 
 FEATURE_FIELDS: Mapping[str, InputField] = {
@@ -117,12 +117,8 @@ async def _write_parts(change: Change) -> None:
     scope, values = change.scope, change.values
     if values.get("categories") is not None:
         category_ids = await resolve_all(scope, CATEGORY, values["categories"], field="categories")
-        rows = [
-            {"feature_id": change.record_id, "category_id": number} for number in sorted(set(category_ids.values()))
-        ]
-        owners = [change.record_id]
-        replaced = await replace_rows(scope, "feature_categories", "feature_id", owners, rows, key="category_id")
-        change.has_changed |= bool(replaced)
+        rows = [{"category_id": number} for number in sorted(set(category_ids.values()))]
+        await change.replace_part("feature_categories", "feature_id", rows, key="category_id")
     if values.get("variants") is not None:
         variants = values["variants"]
         if change.is_new:

@@ -16,7 +16,6 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.reading.queries import Condition, Entity
 from models.references import CATEGORY, COLLECTION, PAGE, PRODUCT, VENDOR, ReferenceType, resolve_all
-from models.rows import replace_rows
 from models.tables.content import Menu
 
 MAX_ITEMS = 200
@@ -104,9 +103,7 @@ async def _prepare(change: Change) -> None:
 
 async def _write_items(change: Change) -> None:
     if "items" in change.parts:
-        rows = [{"menu_id": change.record_id, **row} for row in change.parts["items"]]
-        replaced = await replace_rows(change.scope, "menu_items", "menu_id", [change.record_id], rows, key="place")
-        change.has_changed |= bool(replaced)
+        await change.replace_part("menu_items", "menu_id", change.parts["items"], key="place")
 
 
 def _taken(change: Change) -> ValidationFailed:

@@ -14,7 +14,6 @@ from kernel.geography import BRAZIL, STATES, state_code
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 from models.connection.database import execute
-from models.rows import replace_rows
 from models.tables.shipping import Destination
 
 MAX_RANGES = 5_000
@@ -120,11 +119,8 @@ async def _prepare(change: Change) -> None:
 async def _write_ranges(change: Change) -> None:
     ranges = change.parts["zipcodes"]
     if ranges is not None:
-        rows = [
-            {"destination_id": change.record_id, "zipcode_from": first, "zipcode_to": last} for first, last in ranges
-        ]
-        replaced = await replace_rows(change.scope, "destination_zipcodes", "destination_id", [change.record_id], rows)
-        change.has_changed |= bool(replaced)
+        rows = [{"zipcode_from": first, "zipcode_to": last} for first, last in ranges]
+        await change.replace_part("destination_zipcodes", "destination_id", rows)
 
 
 DESTINATION_RECORDS = RecordType(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from domain.destinations.rates import check_rate_count, repeated_destination, resolve_destinations
 from domain.records import Change
 from kernel.fields import MAX_QUANTITY, InputField, cents, integer, read_fields
-from models.rows import replace_rows, update_row
+from models.rows import update_row
 
 RATE_FIELDS: Mapping[str, InputField] = {
     "base_cents": InputField("base_cents", cents(), code="price_invalid"),
@@ -38,10 +38,7 @@ async def write_rates(change: Change) -> None:
         prices = {name: columns.get(name, 0) for name in _PRICES}  # the method keeps its weights
         change.has_changed |= await update_row(scope, "shipping_methods", method_id, **prices)
     rows = [
-        {"shipping_method_id": method_id, "destination_id": destination, **dict.fromkeys(RATE_FIELDS, 0), **columns}
+        {"destination_id": destination, **dict.fromkeys(RATE_FIELDS, 0), **columns}
         for destination, columns in zip(await resolve_destinations(scope, rates), rate_columns, strict=True)
     ]
-    replaced = await replace_rows(
-        scope, "shipping_rates", "shipping_method_id", [method_id], rows, key="destination_id"
-    )
-    change.has_changed |= bool(replaced)
+    await change.replace_part("shipping_rates", "shipping_method_id", rows, key="destination_id")

@@ -113,11 +113,10 @@ async def _write_rates(change: Change) -> None:
         rate_columns.append(columns)
     destinations = await resolve_destinations(change.scope, rates)
     rows = [
-        {"tax_id": change.record_id, "destination_id": destination, **columns}
+        {"destination_id": destination, **columns}
         for destination, columns in zip(destinations, rate_columns, strict=True)
     ]
-    replaced = await replace_rows(change.scope, "tax_rates", "tax_id", [change.record_id], rows, key="destination_id")
-    change.has_changed |= bool(replaced)
+    await change.replace_part("tax_rates", "tax_id", rows, key="destination_id")
 
 
 TAX_RECORDS = RecordType(
