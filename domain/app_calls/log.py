@@ -7,19 +7,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from kernel import logging
-from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.connection import database
+from models.rows import insert_row
 
 RETENTION = timedelta(days=30)
 _MAX_REASON = 300
 _MAX_SUBJECT = 60
-
-_INSERT = """
-    insert into app_calls
-        (tenant_id, public_id, installation_id, name, subject_id, state, status, reason, duration_ms, request_id, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-"""
 
 
 class CallState(StrEnum):
@@ -47,19 +40,18 @@ class CallRecord:
 async def write(scope: Scope, call: CallRecord) -> None:
     """Write a call in a statement of its own. An error is logged: what the app answered counts all the same."""
     try:
-        await database.execute(
-            _INSERT,
-            scope.store.id,
-            uuid7(),
-            call.installation_id,
-            call.name,
-            call.subject_id[:_MAX_SUBJECT],
-            call.state.value,
-            call.status,
-            call.reason[:_MAX_REASON],
-            call.duration_ms,
-            logging.request_id_from(scope.request_id),
-            call.at,
+        await insert_row(
+            scope,
+            "app_calls",
+            installation_id=call.installation_id,
+            name=call.name,
+            subject_id=call.subject_id[:_MAX_SUBJECT],
+            state=call.state.value,
+            status=call.status,
+            reason=call.reason[:_MAX_REASON],
+            duration_ms=call.duration_ms,
+            request_id=logging.request_id_from(scope.request_id),
+            created_at=call.at,
         )
     except Exception as error:
         logging.failure("a call to an app was not logged", error, call=call.name)

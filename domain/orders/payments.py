@@ -38,10 +38,12 @@ FROM payments WHERE tenant_id = $1 AND order_id = $3
 RETURNING id
 """
 
-_CHARGED = """
-SELECT id, public_id, order_id, sequence, kind, status, amount_cents, currency, paid_cents, refunded_cents, surcharge_cents,
-    gateway_charge_id, expires_at, cancel_requested_at IS NOT NULL AS is_cancel_requested
-FROM payments WHERE tenant_id = $1 AND gateway <> '' AND (gateway_charge_id = ANY($2::text[]) OR public_id = $3) ORDER BY id
+CHARGED_COLUMNS = """id, public_id, order_id, sequence, kind, status, amount_cents, currency, paid_cents, refunded_cents, surcharge_cents,
+    gateway_charge_id, expires_at, cancel_requested_at IS NOT NULL AS is_cancel_requested"""
+"""The columns of payments that `ChargedPayment` has."""
+_CHARGED = f"""
+SELECT {CHARGED_COLUMNS} FROM payments
+WHERE tenant_id = $1 AND gateway <> '' AND (gateway_charge_id = ANY($2::text[]) OR public_id = $3) ORDER BY id
 """
 
 _CANCEL_PENDING = """

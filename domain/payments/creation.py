@@ -22,7 +22,7 @@ from domain.idempotency import IN_PROGRESS, REUSED
 from domain.ledger.split import read_shares
 from domain.orders.charged_payments import add_interest
 from domain.orders.locked import LockedOrder
-from domain.orders.payments import ChargedPayment
+from domain.orders.payments import CHARGED_COLUMNS, ChargedPayment
 from domain.orders.transitions import EDITABLE
 from domain.payments import cancellation, settlement
 from domain.payments.facts import PaymentFacts, lock_facts
@@ -88,7 +88,7 @@ WITH payment AS (
         jsonb_build_object('kind', data -> 'kind', 'amount_cents', data -> 'amount_cents'), $24, $2
     FROM record
 ), {events.event_sql(_EVENT)}
-SELECT payment.id, payment.sequence FROM payment LEFT JOIN notified ON true
+SELECT {CHARGED_COLUMNS} FROM payment LEFT JOIN notified ON true
 """
 _RESUME = """
 UPDATE payments SET attempted_at = $3, due_at = $4 WHERE tenant_id = $1 AND id = $2
@@ -207,12 +207,11 @@ async def _insert(
     amount_cents = due_cents + surcharge
     locked = await add_interest(system, locked, surcharge)
     shares = await divide_payment(system, locked.id, amount_cents) if method.gateway.splits else []
-    at, public_id = now(), uuid7()
-    expires_at = _expires_at(scope, input.kind, locked, at)
+    at = now()
     inserted = await fetchrow(
         _INSERT,
         *events.emit_arguments(system),
-        public_id,
+        uuid7(),
         locked.id,
         input.kind.value,
         input.installments,
@@ -222,7 +221,7 @@ async def _insert(
         method.gateway.name,
         method.id,
         surcharge,
-        expires_at,
+        _expires_at(scope, input.kind, locked, at),
         key,
         at + settlement.IN_DOUBT,
         json_text([list(share) for share in shares]) if shares else None,
@@ -233,22 +232,7 @@ async def _insert(
         scope.client_ip,
     )
     assert inserted is not None  # an aggregate always returns one row
-    payment = ChargedPayment(
-        id=inserted["id"],
-        public_id=public_id,
-        order_id=locked.id,
-        sequence=inserted["sequence"],
-        kind=input.kind.value,
-        status=PaymentStatus.PENDING.value,
-        amount_cents=amount_cents,
-        currency=locked.currency,
-        paid_cents=None,
-        refunded_cents=0,
-        surcharge_cents=surcharge,
-        gateway_charge_id=None,
-        expires_at=expires_at,
-        is_cancel_requested=False,
-    )
+    payment = ChargedPayment(**inserted)
     order = {**facts.charged, "surcharge_cents": locked.surcharge_cents}
     return _Begun(payment, method.gateway, build_request(scope, order, payment, shares, input))
 

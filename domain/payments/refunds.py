@@ -34,15 +34,10 @@ from kernel.retries import RETRY_DELAYS
 from kernel.scope import SYSTEM, Scope, active_scope
 from models import audit
 from models.connection.database import execute, fetch, fetchrow, fetchval, retry_conflicts, transaction
-from models.rows import json_text
+from models.rows import insert_row, json_text
 
 PENDING, DONE, FAILED = "PENDING", "DONE", "FAILED"
 
-_INSERT = """
-INSERT INTO payment_refunds (tenant_id, public_id, payment_id, amount_cents, refunded_before_cents, creation_hash, attempted_at, due_at,
-    created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7, $7) RETURNING id
-"""
 _COLUMNS = """r.id, r.public_id, r.amount_cents, r.refunded_before_cents, r.attempted_at, r.attempts, r.status, p.public_id AS payment_id"""
 _SOURCE = "payment_refunds r JOIN payments p ON p.tenant_id = r.tenant_id AND p.id = r.payment_id"
 _CREATED = f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE r.tenant_id = $1 AND r.creation_hash = $2"
@@ -123,16 +118,18 @@ async def _begin(scope: Scope, system: Scope, stored: StoredPayment, amount_cent
                 details={"remains": max(0, remains)},
             )
         public_id = uuid7()
-        refund_id = await fetchval(
-            _INSERT,
-            scope.store.id,
-            public_id,
-            payment.id,
-            amount_cents,
-            payment.refunded_cents,
-            key,
-            at,
-            at + settlement.IN_DOUBT,
+        refund_id = await insert_row(
+            scope,
+            "payment_refunds",
+            public_id=public_id,
+            payment_id=payment.id,
+            amount_cents=amount_cents,
+            refunded_before_cents=payment.refunded_cents,
+            creation_hash=key,
+            attempted_at=at,
+            due_at=at + settlement.IN_DOUBT,
+            created_at=at,
+            updated_at=at,
         )
         await audit.record(
             scope,
