@@ -34,7 +34,8 @@ from kernel.ids import uuid7
 from kernel.money import allocate, divide_half_up
 from kernel.scope import Scope
 from models.connection.database import execute_later, fetch
-from models.rows import from_row, json_text
+from models.rows import from_row, insert_sql, json_text
+from models.tables.ledger import LedgerEntry
 
 SOLD = ("P", "C")
 """The statuses that say that an order is paid, whether payments of it were recorded or not."""
@@ -217,14 +218,11 @@ CROSS JOIN LATERAL (
 WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[])
 ORDER BY o.id
 """
-_COLUMNS = "public_id, vendor_id, kind, amount_cents, order_id, payment_id, payout_id, is_split, reason, available_at, created_at"
-INSERT_ENTRIES = f"""
-INSERT INTO ledger_entries (tenant_id, {_COLUMNS})
-SELECT $1, {_COLUMNS} FROM jsonb_populate_recordset(NULL::ledger_entries, $2::text::jsonb)
+_COLUMNS = LedgerEntry.column_defaults()
+_WRITE = f"""
+WITH written AS (DELETE FROM ledger_queue WHERE tenant_id = $1 AND order_id = ANY($3::bigint[]))
+{insert_sql("ledger_entries", _COLUMNS)}
 """
-_WRITE = (
-    f"WITH written AS (DELETE FROM ledger_queue WHERE tenant_id = $1 AND order_id = ANY($3::bigint[])) {INSERT_ENTRIES}"
-)
 
 
 class AppliedPayment(NamedTuple):
@@ -349,16 +347,13 @@ def _in_order(key: tuple[Account, str]) -> tuple[int, str]:
 def entry_row(
     scope: Scope, account: Account, kind: str, cents: int, available_at: datetime | str, *, reason: str = ""
 ) -> dict[str, Any]:
-    """Return the columns of an entry, for `INSERT_ENTRIES`."""
+    """Return the columns of an entry."""
     return {
+        **_COLUMNS,
         "public_id": uuid7(),
         "vendor_id": account,
         "kind": kind,
         "amount_cents": cents,
-        "order_id": None,
-        "payment_id": None,
-        "payout_id": None,
-        "is_split": False,
         "reason": reason,
         "available_at": available_at,
         "created_at": scope.now,

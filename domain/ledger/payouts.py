@@ -6,13 +6,13 @@ before the balance is read, so that concurrent payouts share it; a refund that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from domain import event_types, events
 from domain.ledger.balances import Balance, load_balances
-from domain.ledger.entries import INSERT_ENTRIES, entry_row
+from domain.ledger.entries import entry_row
 from domain.ledger.kinds import ADJUSTMENT, PAYOUT
 from domain.store_settings import setting
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
@@ -22,10 +22,10 @@ from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from models import audit
 from models.audit import AuditLogEntry
-from models.connection.database import execute, fetch, fetchrow, transaction
+from models.connection.database import fetch, fetchrow, transaction
 from models.references import PAYOUT as PAYOUT_REFERENCE
 from models.references import VENDOR_ACCOUNT, find
-from models.rows import insert_numbered_rows, insert_row, json_text, update_row
+from models.rows import insert_numbered_rows, insert_row, insert_rows, update_row
 
 PENDING, PAID, CANCELLED = "pending", "paid", "cancelled"
 
@@ -125,13 +125,11 @@ async def _insert(scope: Scope, amounts: Mapping[int, int], vendors: Mapping[int
         for vendor_id, cents in amounts.items()
     ]
     numbers = await insert_numbered_rows(scope, "payouts", rows)
-    await _write_entries(
-        scope,
-        [
-            {**entry_row(scope, row["vendor_id"], PAYOUT, -row["amount_cents"], scope.now), "payout_id": number}
-            for row, number in zip(rows, numbers, strict=True)
-        ],
-    )
+    entries = [
+        {**entry_row(scope, row["vendor_id"], PAYOUT, -row["amount_cents"], scope.now), "payout_id": number}
+        for row, number in zip(rows, numbers, strict=True)
+    ]
+    await insert_rows(scope, "ledger_entries", entries)
     await audit.record_all(
         scope,
         [
@@ -179,7 +177,7 @@ async def cancel_payout(scope: Scope, payout: object, note: str | None = None) -
             row |= {"status": CANCELLED}
             await _update(scope, row)
             entry = entry_row(scope, row["vendor_id"], PAYOUT, row["amount_cents"], scope.now)
-            await _write_entries(scope, [{**entry, "payout_id": row["id"]}])
+            await insert_row(scope, "ledger_entries", **entry | {"payout_id": row["id"]})
             await audit.record(
                 scope, "payout.cancelled", "payout", row["public_id"], {"amount_cents": row["amount_cents"]}
             )
@@ -219,11 +217,6 @@ async def _lock(scope: Scope, payout: object, note: str | None) -> dict[str, Any
 async def _update(scope: Scope, row: Mapping[str, Any]) -> None:
     columns = {name: row[name] for name in ("status", "paid_at", "note")}
     await update_row(scope, "payouts", row["id"], **columns, updated_at=scope.now)
-
-
-async def _write_entries(scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        await execute(INSERT_ENTRIES, scope.store.id, json_text(rows))
 
 
 def _event(name: str, row: Mapping[str, Any], vendor: UUID) -> events.Event:

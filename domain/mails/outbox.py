@@ -19,7 +19,7 @@ from domain.mails.texts import TEMPLATES, MailType, printable_name, render_mail
 from domain.store_settings import setting
 from kernel.scope import Scope
 from models.connection import database
-from models.rows import insert_row_later
+from models.rows import from_row, insert_row_later
 
 BODY_PURPOSE = "mail"
 # Limit of the mails that anonymous requests can trigger (docs/reference/current.md#password-reset).
@@ -121,18 +121,7 @@ async def list_latest(scope: Scope, *, limit: int = 100) -> list[StoredMail]:
         scope.store.id,
         limit,
     )
-    return [
-        StoredMail(
-            row["public_id"],
-            row["kind"],
-            row["recipient"],
-            row["subject"],
-            _readable_body(row),
-            row["status"],
-            row["created_at"],
-        )
-        for row in rows
-    ]
+    return [from_row(StoredMail, row, id=row["public_id"], body=_readable_body(row)) for row in rows]
 
 
 def body_of(row: Record) -> str:

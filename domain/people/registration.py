@@ -134,17 +134,9 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
     new_hash = await hash_password(password)
     async with database.transaction(scope):
         user = await mailed_tokens.consume_token(scope, token, TokenPurpose.PASSWORD_RESET)
-        await database.execute(
-            """
-            update users set password_hash = $3, password_changed_at = $4, updated_at = $4,
-                email_verified_at = coalesce(email_verified_at, $4)
-            where tenant_id = $1 and id = $2
-            """,
-            scope.store.id,
-            user["id"],
-            new_hash,
-            scope.now,
-        )
+        times: dict[str, Any] = {"password_changed_at": scope.now, "updated_at": scope.now}
+        times["email_verified_at"] = user["email_verified_at"] or scope.now
+        await update_row(scope, "users", user["id"], password_hash=new_hash, **times)
         await sessions.revoke_all_sessions(scope, user["id"], sessions.PASSWORD_CHANGED)
         await audit.record(scope, "user.password_reset", "user", user["public_id"])
         await outbox.queue_mail(scope, MailType.PASSWORD_CHANGED, outbox.recipient_of(user))
@@ -161,15 +153,8 @@ async def verify_email(scope: Scope, token: str | None) -> None:
         if user["token_purpose"] == TokenPurpose.EMAIL_CHANGE.value:
             await _change_email(scope, user)
             return
-        await database.execute(
-            """
-            update users set email_verified_at = $3, updated_at = $3
-            where tenant_id = $1 and id = $2 and email_verified_at is null
-            """,
-            scope.store.id,
-            user["id"],
-            scope.now,
-        )
+        if user["email_verified_at"] is None:
+            await update_row(scope, "users", user["id"], email_verified_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "user.email_verified", "user", user["public_id"])
         await invalidate_credentials(scope, user["id"])
 
