@@ -28,6 +28,7 @@ from models.connection.database import (
     fetchrow,
     transaction,
 )
+from models.rows import delete_rows
 
 MAX_HOSTS = 50
 """The hosts and claims of a store; the operator may assign more."""
@@ -62,7 +63,6 @@ INSERT INTO store_host_claims (tenant_id, public_id, host, token) VALUES ($1, $2
 _LOCK_STORE = "SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
 _TOKEN = "SELECT token FROM store_host_claims WHERE tenant_id = $1 AND host = $2"
 _NOTE_ERROR = "UPDATE store_host_claims SET error = $3 WHERE tenant_id = $1 AND host = $2 AND error <> $3"
-_DROP_CLAIM = "DELETE FROM store_host_claims WHERE tenant_id = $1 AND host = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ async def remove_host(scope: Scope, host: object) -> None:
         is_released = await platform.execute(_DELETE, scope.store.id, name)
         await notify_changed(platform, scope.store.id)
     async with transaction(scope):
-        dropped = await execute(_DROP_CLAIM, scope.store.id, name)
+        dropped = await delete_rows(scope, "store_host_claims", host=name)
         if not is_released and not dropped:
             raise NotFound("host")
         await _note_change(scope, "store_host.removed", {"host": name})
@@ -242,7 +242,7 @@ async def _settle_claim(scope: Scope, name: str, action: str) -> None:
 
     After an interruption before it the claim stays, and is not shown.
     """
-    await execute(_DROP_CLAIM, scope.store.id, name)
+    await delete_rows(scope, "store_host_claims", host=name)
     await _note_change(scope, action, {"host": name})
 
 

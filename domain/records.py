@@ -23,7 +23,7 @@ from models import audit
 from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
 from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, find_ids, missing_message
-from models.rows import insert_row, mark_deleted, replace_rows, update_row
+from models.rows import delete_rows, insert_row, mark_deleted, replace_rows, update_row
 from models.tables.base import StoreModel, Timestamped
 
 
@@ -168,7 +168,7 @@ class RecordType:
             await self.before_delete(scope, record_id)
             await self._audit(scope, "deleted", str(record_id) if self.audit_deleted_number else record_id)
             if self.hard_delete:
-                await execute(f"DELETE FROM {self.table} WHERE tenant_id = $1 AND id = $2", scope.store.id, record_id)
+                await delete_rows(scope, self.table, id=record_id)
             elif not await mark_deleted(scope, self.table, record_id):
                 raise NotFound(self.reference_type.name)  # deleted concurrently
 

@@ -124,6 +124,13 @@ async def mark_deleted(scope: Scope, table: str, row_id: int) -> bool:
     return await execute(statement, scope.store.id, row_id, scope.now) > 0
 
 
+async def delete_rows(scope: Scope, table: str, **columns: Any) -> int:
+    """Delete the rows with these values, of at least one column, and return how many there were."""
+    condition = " AND ".join(f"{name} = ${place}" for place, name in enumerate(columns, 2))
+    statement = f"DELETE FROM {table} WHERE tenant_id = $1 AND {condition}"
+    return await execute(statement, scope.store.id, *columns.values())
+
+
 async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]], *, touch: bool = False) -> set[int]:
     """Set the columns of rows by their `id` where one differs (with `touch`: all), and return the ids of the changed ones."""
     if not rows:

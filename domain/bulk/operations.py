@@ -41,6 +41,7 @@ from models.connection.database import (
     transaction,
 )
 from models.reading.snapshots import stream
+from models.rows import delete_rows
 
 QUERY, MUTATION = "query", "mutation"
 LEASE = timedelta(minutes=1)
@@ -354,7 +355,7 @@ async def saved_results(scope: Scope, operation: ClaimedOperation) -> AsyncItera
 
 async def delete_results(scope: Scope, operation: ClaimedOperation) -> None:
     """Delete the results of lines, which are in the operation's file."""
-    await execute("DELETE FROM bulk_results WHERE tenant_id = $1 AND operation_id = $2", scope.store.id, operation.id)
+    await delete_rows(scope, "bulk_results", operation_id=operation.id)
 
 
 async def end(

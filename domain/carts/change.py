@@ -58,10 +58,6 @@ UPDATE carts SET expires_at = greatest(expires_at, $3), updated_at = greatest(up
     currency = $6, abandoned_at = NULL
 WHERE tenant_id = $1 AND public_id = $2
 """
-_SAVE_TOTALS = """
-UPDATE carts SET subtotal_cents = $3, discount_cents = $4, shipping_cents = $5, total_cents = $6
-WHERE tenant_id = $1 AND id = $2
-"""
 
 
 async def create_cart(scope: Scope, values: InputValues) -> dict[str, Any]:
@@ -252,18 +248,13 @@ async def complete_change(
 
 async def save_totals(scope: Scope, cart: LockedCart, totals: CartTotals) -> None:
     """Store a cart's amounts and its items' names and prices."""
-    await execute(
-        _SAVE_TOTALS,
-        scope.store.id,
+    await update_row(
+        scope,
+        "carts",
         cart.id,
-        totals.subtotal_cents,
-        totals.discount_cents,
-        totals.shipping_cents,
-        totals.total_cents,
+        subtotal_cents=totals.subtotal_cents,
+        discount_cents=totals.discount_cents,
+        shipping_cents=totals.shipping_cents,
+        total_cents=totals.total_cents,
     )
-    await execute(
-        SAVE_ITEM_PRICES,
-        scope.store.id,
-        cart.id,
-        *item_price_columns(totals.items),
-    )
+    await execute(SAVE_ITEM_PRICES, scope.store.id, cart.id, *item_price_columns(totals.items))

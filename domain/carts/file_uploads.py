@@ -30,7 +30,7 @@ from kernel.ids import parse_uuid
 from kernel.received_files import file_of_bytes
 from kernel.scope import Scope, active_scope
 from models.connection.database import execute, fetchrow, fetchval, transaction
-from models.rows import insert_row
+from models.rows import delete_rows, insert_row
 
 _FILE = f"""
 SELECT f.id, f.file_id, f.file_name, f.mime_type, f.bytes, f.sha256, f.order_id, {IS_IN_LINE} AS is_in_line,
@@ -47,7 +47,6 @@ _LEAVE = "UPDATE option_files SET cart_id = NULL WHERE tenant_id = $1 AND id = $
 _IS_KEPT = """
 SELECT EXISTS (SELECT FROM option_files WHERE tenant_id = $1 AND file_id = $2 AND (cart_id IS NOT NULL OR order_id IS NOT NULL))
 """
-_FORGET = "DELETE FROM option_files WHERE tenant_id = $1 AND id = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ async def delete_file(scope: Scope, cart: object, file: object) -> None:
         await execute(_LEAVE, scope.store.id, row["id"])
     with active_scope(scope):
         await _delete_content(scope, row["file_id"])
-        await execute(_FORGET, scope.store.id, row["id"])
+        await delete_rows(scope, "option_files", id=row["id"])
 
 
 async def _delete_content(scope: Scope, file: UUID) -> None:

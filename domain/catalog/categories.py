@@ -19,6 +19,7 @@ from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchrow, fetchval
 from models.references import CATEGORY, VENDOR, find_public_ids
+from models.rows import update_row
 from models.tables.catalog import Category
 
 CATEGORY_FIELDS: Mapping[str, InputField] = {
@@ -35,7 +36,6 @@ _MAX_PATH = 500
 
 _LOCK_TREE = "SELECT pg_advisory_xact_lock(hashtextextended('categories:' || $1::bigint, 0))"
 _PATH = "SELECT id_path FROM categories WHERE tenant_id = $1 AND id = $2"
-_SET_PATH = "UPDATE categories SET id_path = $3 WHERE tenant_id = $1 AND id = $2"
 _MOVE_SUBTREE = """
 UPDATE categories SET id_path = $3::text || substr(id_path, length($2::text) + 1)
 WHERE tenant_id = $1 AND (id_path = $2 OR starts_with(id_path, $2::text || '/'))
@@ -61,7 +61,7 @@ async def _prepare(change: Change) -> None:
 async def _set_path(change: Change) -> None:
     if change.is_new:
         path = await _path_under(change.scope, change.record_id, change.columns.get("parent_id"))
-        await execute(_SET_PATH, change.scope.store.id, change.record_id, path)
+        await update_row(change.scope, "categories", change.record_id, id_path=path)
 
 
 async def _emit(change: Change) -> None:

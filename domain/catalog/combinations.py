@@ -43,9 +43,9 @@ from kernel.product_fields import PRODUCT_FIELDS, trimmed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
-from models.connection.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
+from models.connection.database import UniqueViolation, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, NOT_FOUND, find
-from models.rows import insert_rows, insert_sql, rows_json, update_row
+from models.rows import delete_rows, insert_rows, insert_sql, rows_json, update_row
 
 
 def _or_products(read: FieldReader) -> FieldReader:
@@ -99,7 +99,6 @@ WITH inserted AS (
 )
 SELECT id, hash FROM inserted
 """
-_DELETE_CHOICES = "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2"
 _PRODUCT_OF = "SELECT product_id FROM combinations WHERE tenant_id = $1 AND id = $2"
 _LOCK = """
 SELECT c.id, c.public_id, c.product_id, c.hash, c.reserved, c.image_url, p.public_id AS product_public_id, p.vendor_id
@@ -270,7 +269,7 @@ async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any])
 
 async def _replace_choices(scope: Scope, combination_id: int, pairs: VariantPairs) -> None:
     rows = [{"combination_id": combination_id, "option_id": option, "variant_id": variant} for option, variant in pairs]
-    await execute(_DELETE_CHOICES, scope.store.id, combination_id)
+    await delete_rows(scope, "combination_choices", combination_id=combination_id)
     await insert_rows(scope, "combination_choices", rows)
 
 

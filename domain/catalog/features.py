@@ -25,7 +25,7 @@ from kernel.ids import parse_reference
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchval
 from models.references import CATEGORY, FEATURE, NOT_FOUND, resolve_all, resolve_optional
-from models.rows import insert_rows, update_rows
+from models.rows import delete_rows, insert_rows, update_rows
 from models.tables.catalog import Feature
 
 FEATURE_FIELDS: Mapping[str, InputField] = {
@@ -73,7 +73,6 @@ _VARIANTS = (
 )
 _DELETE_VARIANTS = "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
 _LEAVE_GROUP = "UPDATE features SET parent_id = NULL, updated_at = $3 WHERE tenant_id = $1 AND parent_id = $2"
-_DELETE_VALUES = "DELETE FROM feature_values WHERE tenant_id = $1 AND feature_id = $2"
 _DELETE_EMPTY_VALUES = """
 DELETE FROM feature_values v WHERE v.tenant_id = $1 AND v.feature_id = $2
     AND NOT EXISTS (SELECT 1 FROM feature_value_variants k WHERE k.tenant_id = $1 AND k.feature_value_id = v.id)
@@ -102,7 +101,7 @@ async def _detach(scope: Scope, feature_id: int) -> None:
     if await fetchval(_IS_IN_VARIATIONS, scope.store.id, feature_id):
         raise RuleViolation("variation groups have the feature", reason="feature_in_use")
     await execute(_LEAVE_GROUP, scope.store.id, feature_id, scope.now)
-    await execute(_DELETE_VALUES, scope.store.id, feature_id)
+    await delete_rows(scope, "feature_values", feature_id=feature_id)
 
 
 async def _check_type_change(scope: Scope, feature_id: int, before: str, after: str) -> None:

@@ -23,7 +23,7 @@ from kernel.scope import Scope
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetchval, transaction
 from models.references import EXCEPTION
-from models.rows import replace_rows, update_row
+from models.rows import delete_rows, replace_rows, update_row
 
 EXCEPTION_FIELDS: Mapping[str, InputField] = {"type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid")}
 
@@ -159,5 +159,5 @@ async def delete_exception(scope: Scope, exception: object) -> None:
     """Delete an exception; for a vendor, one of another vendor's product raises NotFound."""
     async with transaction(scope):
         current = await load_editable(scope, EXCEPTION, _LOAD, exception)
-        await execute("DELETE FROM option_exceptions WHERE tenant_id = $1 AND id = $2", scope.store.id, current["id"])
+        await delete_rows(scope, "option_exceptions", id=current["id"])
         await audit.record(scope, "exception.deleted", "option_exception", current["public_id"])

@@ -43,7 +43,7 @@ from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
-from models.rows import insert_row, insert_rows, mark_deleted, replace_rows, update_row, update_rows
+from models.rows import delete_rows, insert_row, insert_rows, mark_deleted, replace_rows, update_row, update_rows
 
 _MAX_EXTENSIONS = 255
 
@@ -194,9 +194,7 @@ async def delete_option(scope: Scope, option: object) -> None:
         current = await load_editable(scope, OPTION, _LOCK, option)
         await _delete_combinations(scope, current["id"], None)
         await execute(_DELETE_EXCEPTIONS, scope.store.id, current["id"], None)
-        await execute(
-            "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2", scope.store.id, current["id"]
-        )
+        await delete_rows(scope, "product_options", option_id=current["id"])
         await mark_deleted(scope, "options", current["id"])
         await audit.record(scope, "option.deleted", "option", current["public_id"])
 

@@ -32,7 +32,7 @@ from models import audit
 from models.connection.database import UniqueViolation, fetch, fetchrow, fetchval, transaction
 from models.reading.queries import Entity
 from models.references import FEATURE, PRODUCT, VARIATION_GROUP, find, resolve_all
-from models.rows import insert_row, insert_rows, mark_deleted, update_row
+from models.rows import delete_rows, insert_row, insert_rows, mark_deleted, update_row
 
 PURPOSES = (CATALOG_ITEM, VARIATION_OF_ITEM)
 MAX_PRODUCTS = 500
@@ -70,7 +70,6 @@ _FEATURE_TYPES = """
 SELECT id, type FROM features WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE
 """
 _BY_CODE = "SELECT id FROM variation_groups WHERE tenant_id = $1 AND code = $2 AND deleted_at IS NULL"
-_DELETE_MEMBERS = "DELETE FROM variation_group_products WHERE tenant_id = $1 AND group_id = $2"
 # What a generated variation takes from its product; its stock is its own.
 _COPIED = (
     "name", "description", "short_description", "price_cents", "compare_at_cents", "status", "weight_grams", "length_mm", "width_mm",
@@ -130,7 +129,7 @@ async def delete_group(scope: Scope, group: object) -> None:
     """Delete a group; its products stay, each on its own."""
     async with transaction(scope):
         group_id = await find_group(scope, group)
-        await fetch(_DELETE_MEMBERS, scope.store.id, group_id)
+        await delete_rows(scope, "variation_group_products", group_id=group_id)
         await audit.record(scope, "variation_group.deleted", "variation_group", group_id)
         await mark_deleted(scope, "variation_groups", group_id)
 

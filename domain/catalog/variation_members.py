@@ -15,7 +15,7 @@ from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.scope import ActorKind, Scope
 from models.connection.database import execute, fetch, fetchrow, fetchval
 from models.references import PRODUCT, VARIATION_GROUP, find, find_ids
-from models.rows import insert_rows
+from models.rows import delete_rows, insert_rows
 
 CATALOG_ITEM, VARIATION_OF_ITEM = "group_catalog_item", "group_variation_catalog_item"
 """The purposes of a group's feature: its variants are products of their own, or variations of one product."""
@@ -61,7 +61,6 @@ _GROUP_OF = "SELECT group_id FROM variation_group_products WHERE tenant_id = $1 
 _LEAVE = """
 DELETE FROM variation_group_products WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) RETURNING product_id
 """
-_DETACH = "DELETE FROM variation_group_products WHERE tenant_id = $1 AND product_id = $2"
 _SET_DEFAULT = """
 UPDATE variation_group_products SET position = CASE product_id WHEN $3 THEN $4 ELSE position + 1 END
 WHERE tenant_id = $1 AND group_id = $2 AND (product_id = $3 OR position >= $4)
@@ -182,7 +181,7 @@ def _reject_refused(results: Mapping[int, int]) -> None:
 
 async def detach_product(scope: Scope, product_id: int) -> None:
     """Take a product out of its group; raises RuleViolation if it is in none."""
-    if not await execute(_DETACH, scope.store.id, product_id):
+    if not await delete_rows(scope, "variation_group_products", product_id=product_id):
         raise RuleViolation("the product is in no variation group", reason="no_variation")
 
 

@@ -13,7 +13,7 @@ from kernel.fields import MAX_NAME, InputField, code_in, name_text
 from kernel.geography import BRAZIL, STATES, state_code
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
-from models.connection.database import execute
+from models.rows import delete_rows
 from models.tables.shipping import Destination
 
 MAX_RANGES = 5_000
@@ -97,8 +97,7 @@ DESTINATION_FIELDS: Mapping[str, InputField] = {
 
 async def _delete_rates(scope: Scope, destination_id: int) -> None:
     for table in ("shipping_rates", "tax_rates"):
-        statement = f"DELETE FROM {table} WHERE tenant_id = $1 AND destination_id = $2"  # two constants
-        await execute(statement, scope.store.id, destination_id)
+        await delete_rows(scope, table, destination_id=destination_id)
 
 
 def _check_states(change: Change) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from asyncpg import Record
@@ -139,15 +139,6 @@ def _message(scope: Scope, row: Record) -> MailMessage:
 async def _mark_not_accepted(scope: Scope, row: Record, error: MailNotAccepted) -> None:
     is_abandoned = error.is_final or row["tries"] > len(RETRY_DELAYS)
     delay = timedelta(0) if is_abandoned else RETRY_DELAYS[row["tries"] - 1]
-    await database.execute(
-        """
-        update mails set status = $3, error = $4, due_at = $5, body = case when $3 = 'F' then null else body end
-        where tenant_id = $1 and id = $2
-        """,
-        scope.store.id,
-        row["id"],
-        "F" if is_abandoned else "Q",
-        str(error)[:500],
-        scope.now + delay,
-    )
+    outcome: dict[str, Any] = {"status": "F", "body": None} if is_abandoned else {"status": "Q"}
+    await update_row(scope, "mails", row["id"], error=str(error)[:500], due_at=scope.now + delay, **outcome)
     logging.event("mail not accepted", level="warning", mail=str(row["public_id"]), abandoned=is_abandoned)

@@ -27,7 +27,7 @@ from kernel.fields import (
 from kernel.ids import uuid7
 from kernel.scope import STAFF_OR_APP, Scope
 from models import audit
-from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
+from models.connection.database import fetch, fetchrow, fetchval, transaction
 from models.numbers import take_number
 from models.references import (
     CATEGORY,
@@ -44,7 +44,7 @@ from models.references import (
     resolve,
     resolve_optional,
 )
-from models.rows import insert_row, insert_rows, update_row
+from models.rows import delete_rows, insert_row, insert_rows, update_row
 
 REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 PENDING = "P"
@@ -104,7 +104,6 @@ _AUTHOR = "SELECT name FROM users WHERE tenant_id = $1 AND id = $2"
 _IMAGES = """
 SELECT position, image_url, image_alt, media_id FROM review_images WHERE tenant_id = $1 AND post_id = $2 ORDER BY position, id
 """
-_DELETE_IMAGES = "DELETE FROM review_images WHERE tenant_id = $1 AND post_id = $2"
 _POST = """
 SELECT p.user_id, t.type FROM discussion_posts p JOIN discussion_threads t ON t.tenant_id = p.tenant_id AND t.id = p.thread_id
 WHERE p.tenant_id = $1 AND p.id = $2 FOR NO KEY UPDATE OF p
@@ -161,7 +160,7 @@ async def delete_review(scope: Scope, review: object) -> None:
         post_id, _ = await _find_editable(scope, review)
         if _is_staff(scope):
             await audit.record(scope, "review.deleted", "review", post_id)
-        await execute("DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id)
+        await delete_rows(scope, "discussion_posts", id=post_id)
 
 
 async def _insert(scope: Scope, columns: Mapping[str, Any], values: InputValues, **place: Any) -> int:
@@ -210,7 +209,7 @@ async def _replace_images(scope: Scope, post_id: int, values: InputValues) -> bo
     wanted = [{"position": position, **row} for position, row in enumerate(rows)]
     if [dict(row) for row in stored] == wanted:
         return False
-    await execute(_DELETE_IMAGES, scope.store.id, post_id)
+    await delete_rows(scope, "review_images", post_id=post_id)
     await insert_rows(scope, "review_images", [{"post_id": post_id, **row} for row in wanted])
     return True
 

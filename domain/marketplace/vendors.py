@@ -27,6 +27,7 @@ from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchrow, fetchval
 from models.references import VENDOR, find
+from models.rows import delete_rows
 from models.tables.marketplace import Vendor
 
 _MAX_PERCENT_CENTS = 10_000
@@ -100,7 +101,6 @@ UPDATE users SET status = 'A', updated_at = $3
 WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND status = 'P' AND deleted_at IS NULL RETURNING *
 """
 _BANNER = "banner"
-_DELETE_BANNER = "DELETE FROM vendor_banners WHERE tenant_id = $1 AND vendor_id = $2"
 _SAVE_BANNER = """
 INSERT INTO vendor_banners AS b (tenant_id, public_id, vendor_id, image_url, image_alt, media_id) VALUES ($1, $3, $2, $4, $5, $6)
 ON CONFLICT (tenant_id, vendor_id) DO UPDATE SET image_url = $4, image_alt = $5, media_id = $6
@@ -182,7 +182,7 @@ async def _save_parts(change: Change) -> None:
 async def _save_banner(scope: Scope, vendor_id: int, banner: Mapping[str, Any]) -> bool:
     """Write the columns of a banner, without a link none; return whether that changed it."""
     if not banner["image_url"]:
-        return await execute(_DELETE_BANNER, scope.store.id, vendor_id) > 0
+        return await delete_rows(scope, "vendor_banners", vendor_id=vendor_id) > 0
     values = (banner["image_url"], banner["image_alt"], banner["media_id"])
     return await execute(_SAVE_BANNER, scope.store.id, vendor_id, uuid7(), *values) > 0
 

@@ -36,7 +36,7 @@ from models.connection.database import (
     separate_transaction,
     transaction,
 )
-from models.rows import from_row, json_text, update_row
+from models.rows import delete_rows, from_row, json_text, update_row
 
 MAX_ATTEMPTS = 5
 # A fetch ends long before this: 20 s, and the time that the renderer takes.
@@ -86,7 +86,6 @@ FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, sha256 text)
 ON CONFLICT (tenant_id, sha256) WHERE sha256 IS NOT NULL DO NOTHING
 """
 _MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND original_id = $2"
-_REPLACE = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
 _FAILED = """
 UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, updated_at = $6,
     next_attempt_at = clock_timestamp() + $5::interval,
@@ -209,7 +208,7 @@ async def become(scope: Scope, file_id: int, content: FileContent) -> int | None
     if same is None or same["is_deleted"]:
         if same is not None:
             await execute(_MOVE_COPIES, scope.store.id, same["id"], file_id)
-            await execute(_REPLACE, scope.store.id, same["id"])
+            await delete_rows(scope, "media_files", id=same["id"])
         columns = {name: getattr(content, name) for name in FileContent.__slots__}
         avif: dict[str, Any] = {"avif_due_at": scope.now, "avif_attempts": 0}
         await update_row(scope, "media_files", file_id, status="ready", **columns, **avif, updated_at=scope.now)

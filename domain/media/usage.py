@@ -14,6 +14,7 @@ from domain.media.addresses import media_key, upload_key
 from domain.storage import storage
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchrow, transaction
+from models.rows import delete_rows
 
 REFERRERS: Mapping[str, str] = {
     "product_images": "url",
@@ -63,7 +64,6 @@ _DELETED = f"SELECT f.id FROM media_files f WHERE {_IS_DELETED} AND f.updated_at
 _LOCK_DELETED = (
     f"SELECT f.public_id, f.sha256 FROM media_files f WHERE {_IS_DELETED} AND f.id = $2 FOR UPDATE OF f SKIP LOCKED"
 )
-_FORGET = "DELETE FROM media_files WHERE tenant_id = $1 AND id = $2"
 _FREE_SOURCES = """
 UPDATE media_files f SET source_url = NULL, next_attempt_at = NULL FROM media_files o
 WHERE f.tenant_id = $1 AND f.source_url IS NOT NULL AND md5(f.source_url) = ANY($2::text[])
@@ -93,7 +93,7 @@ async def _delete(scope: Scope, file: int) -> bool:
         else:
             keys = await stored_keys(scope, row["sha256"])
         await storage().delete(keys)
-        await execute(_FORGET, scope.store.id, file)
+        await delete_rows(scope, "media_files", id=file)
     return True
 
 

@@ -12,15 +12,14 @@ from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.transitions import CANCELLED
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import execute, fetchval, transaction
-from models.rows import mark_deleted
+from models.connection.database import fetchval, transaction
+from models.rows import mark_deleted, update_row
 
 # A gateway may be taking a payment that waits for it just now; its answer finds the order.
 _STAYS = """
 SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)
     OR EXISTS (SELECT 1 FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED'))
 """
-_RESTORE = "UPDATE orders SET deleted_at = NULL, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,6 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
 
 async def restore_order(scope: Scope, locked: LockedOrder) -> None:
     """Let a locked order that was removed appear again, cancelled as it is: its money has to be found."""
-    await execute(_RESTORE, scope.store.id, locked.id, scope.now)
+    await update_row(scope, "orders", locked.id, deleted_at=None, updated_at=scope.now)
     await audit.record(scope, "order.restored", "order", locked.public_id)
     await write_order_entries(scope, locked.id)

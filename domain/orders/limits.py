@@ -12,8 +12,9 @@ from kernel.ids import uuid7
 from kernel.money import format_cents
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import execute, fetch, fetchval, transaction
+from models.connection.database import fetch, fetchval, transaction
 from models.references import ORDER_LIMIT, USER, VENDOR, find, resolve
+from models.rows import delete_rows
 
 # Orders in any other status, custom ones included, count against the limit.
 CLOSED_STATUSES = (COMPLETE, *UNSUCCESSFUL)
@@ -81,7 +82,7 @@ async def delete_limit(scope: Scope, limit: object) -> None:
     """Delete an order limit."""
     async with transaction(scope):
         limit_id = await find(scope, ORDER_LIMIT, limit)
-        await execute("DELETE FROM order_limits WHERE tenant_id = $1 AND id = $2", scope.store.id, limit_id)
+        await delete_rows(scope, "order_limits", id=limit_id)
         await audit.record(scope, "order_limit.deleted", "order_limit", limit_id)
 
 

@@ -35,9 +35,9 @@ from kernel.fields import (
 from kernel.ids import split_reference
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.connection.database import execute, fetchrow, fetchval, transaction
+from models.connection.database import fetchrow, fetchval, transaction
 from models.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_message, resolve_optional
-from models.rows import replace_rows, update_row
+from models.rows import delete_rows, replace_rows, update_row
 
 # Defaults of docs/reference/legacy.md#shipments.
 _LEGACY_METHOD = 1
@@ -234,4 +234,4 @@ async def _replace_lines(scope: Scope, locked: LockedOrder, shipment_id: int, li
 
 
 async def _delete_lines(scope: Scope, shipment_id: int) -> None:
-    await execute("DELETE FROM shipment_lines WHERE tenant_id = $1 AND shipment_id = $2", scope.store.id, shipment_id)
+    await delete_rows(scope, "shipment_lines", shipment_id=shipment_id)

@@ -50,9 +50,9 @@ from kernel.errors import Conflict, RateLimited, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
 from kernel.installments import find_option, parse_rules
 from kernel.scope import SHOPPERS, SYSTEM, Scope
-from models.connection.database import Plans, execute, fetchrow, retry_conflicts, transaction
+from models.connection.database import Plans, fetchrow, retry_conflicts, transaction
 from models.reading.queries import Condition
-from models.rows import json_text
+from models.rows import json_text, update_row
 
 _MAX_CLEARED = 3
 MAX_HOURLY = 100
@@ -89,9 +89,6 @@ WITH payment AS (
     FROM record
 ), {events.event_sql(_EVENT)}
 SELECT {CHARGED_COLUMNS} FROM payment LEFT JOIN notified ON true
-"""
-_RESUME = """
-UPDATE payments SET attempted_at = $3, due_at = $4 WHERE tenant_id = $1 AND id = $2
 """
 
 
@@ -166,7 +163,7 @@ async def _resume(scope: Scope, facts: PaymentFacts, created: UUID, input: Payme
         return _Begun(payment)
     at = now()
     reject_in_progress(stored.attempted_at, at)
-    await execute(_RESUME, scope.store.id, payment.id, at, at + settlement.IN_DOUBT)
+    await update_row(scope, "payments", payment.id, attempted_at=at, due_at=at + settlement.IN_DOUBT)
     gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
     shares = read_shares(orjson.loads(stored.shares or "[]"))
     return _Begun(payment, gateway, build_request(scope, facts.charged, payment, shares, input), is_repeated=True)

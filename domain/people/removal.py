@@ -21,7 +21,7 @@ from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit, references
 from models.connection import database
-from models.rows import update_row
+from models.rows import delete_rows, update_row
 
 # History and shipments of orders name their actor; deleting that user would lose the name.
 _IS_REFERENCED = """
@@ -38,11 +38,6 @@ _DELETE_CARTS = """
 """
 
 
-_DELETE_BELONGINGS = tuple(
-    f"delete from {table} where tenant_id = $1 and user_id = $2" for table in ("user_addresses", "wishlist_items")
-)
-
-
 async def delete_user(scope: Scope, user: Reference | str) -> None:
     """Delete a user: one without orders is removed, one with orders is soft-deleted and can't sign in any more.
 
@@ -55,11 +50,11 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
         if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
             await revoke_all_api_keys(scope, user_id)
-            for statement in _DELETE_BELONGINGS:
-                await database.execute(statement, scope.store.id, user_id)
+            for table in ("user_addresses", "wishlist_items"):
+                await delete_rows(scope, table, user_id=user_id)
             await update_row(scope, "users", user_id, deleted_at=scope.now, updated_at=scope.now)
         else:
-            await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
+            await delete_rows(scope, "users", id=user_id)
         await record_events.emit_customer_changed(scope, user_id, account.public_id, account.user_type, "")
         await audit.record(scope, "user.deleted", "user", account.public_id)
         await invalidate_credentials(scope, user_id)
@@ -113,7 +108,7 @@ async def erase_or_anonymize(scope: Scope, user_id: int) -> None:
             return
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
         await erase(scope, await _own_person(scope, user_id))
-        await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
+        await delete_rows(scope, "users", id=user_id)
         await record_events.emit_customer_changed(scope, user_id, account.public_id, account.user_type, "")
         await audit.record(scope, "user.deleted", "user", account.public_id)
         await invalidate_credentials(scope, user_id)

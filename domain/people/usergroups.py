@@ -24,7 +24,7 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit, references
 from models.connection import database
-from models.rows import insert_row, update_row
+from models.rows import delete_rows, insert_row, update_row
 
 USERGROUP = references.USERGROUP
 # Written under the lock of the user.
@@ -105,8 +105,7 @@ async def delete_usergroup(scope: Scope, usergroup: Reference | str) -> None:
     async with database.transaction(scope):
         row = await _lock(scope, usergroup)
         for table in _OF_USERGROUP:
-            sql = f"DELETE FROM {table} WHERE tenant_id = $1 AND usergroup_id = $2"
-            await database.execute(sql, scope.store.id, row["id"])
+            await delete_rows(scope, table, usergroup_id=row["id"])
         await update_row(scope, "usergroups", row["id"], deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "usergroup.deleted", "usergroup", row["public_id"])
         await invalidate_credentials(scope)

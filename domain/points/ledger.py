@@ -15,15 +15,14 @@ from kernel.fields import MAX_INTEGER, InputField, integer, read_fields, short_t
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import execute, fetchval, transaction
+from models.connection.database import fetchval, transaction
 from models.references import USER, find
-from models.rows import insert_rows
+from models.rows import insert_rows, update_row
 
 EARNED, REVERSED, SPENT, RETURNED, ADJUSTED = "earned", "reversed", "spent", "returned", "adjusted"
 POINTS_UNAVAILABLE = "points_unavailable"
 
 _LOCK = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
-_SET_BALANCE = "UPDATE users SET points = $3 WHERE tenant_id = $1 AND id = $2"
 _ADJUSTMENT = {
     "points": InputField("points", integer(-MAX_INTEGER, MAX_INTEGER), code="points_invalid", required="required"),
     "reason": InputField("reason", short_text),
@@ -77,7 +76,7 @@ async def write_entries(
         balance += movement.points
         rows.append(_entry(scope, user_id, movement, balance, reason) | {"order_id": order_id})
     if rows:
-        await execute(_SET_BALANCE, scope.store.id, user_id, balance)
+        await update_row(scope, "users", user_id, points=balance)
         await insert_rows(scope, "point_entries", rows)
 
 

@@ -30,6 +30,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import NFC_RATIO, fold
 from models.connection.database import execute, fetch, json_value
+from models.rows import delete_rows
 
 MAX_COUPON = 255
 ONCE = "once_per_customer"
@@ -331,4 +332,4 @@ async def delete_uses(scope: Scope, order_id: int) -> None:
     """Release and delete the uses of an order whose promotions an explicit discount replaced."""
     await release_uses(scope, order_id)
     await issued_coupons.withdraw_coupons(scope, order_id)
-    await execute("DELETE FROM promotion_uses WHERE tenant_id = $1 AND order_id = $2", scope.store.id, order_id)
+    await delete_rows(scope, "promotion_uses", order_id=order_id)

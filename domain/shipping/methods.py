@@ -17,8 +17,9 @@ from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, one_of, short_text, text
 from kernel.text import InvalidValue, repr_value
-from models.connection.database import execute, fetchrow
+from models.connection.database import fetchrow
 from models.references import VENDOR
+from models.rows import delete_rows
 from models.tables.shipping import ShippingMethod
 
 MAX_SERVICE_BYTES = 100_000
@@ -57,7 +58,6 @@ SELECT min_weight_grams, max_weight_grams FROM shipping_methods WHERE tenant_id 
 _STORED_SOURCE = (
     "SELECT rate_source, rate_params FROM shipping_methods WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 )
-_DELETE_QUOTES = "DELETE FROM carrier_quotes WHERE tenant_id = $1 AND shipping_method_id = $2"
 
 
 async def _set_source(change: Change) -> None:
@@ -73,7 +73,7 @@ async def _set_source(change: Change) -> None:
     if params != stored:
         change.columns["rate_params"] = encrypt_params(params) if params else None
     if row is not None and (params != stored or source != present):
-        await execute(_DELETE_QUOTES, change.scope.store.id, change.record_id)
+        await delete_rows(change.scope, "carrier_quotes", shipping_method_id=change.record_id)
 
 
 def _stored_params(sealed: bytes | None) -> dict[str, Any]:

@@ -16,9 +16,8 @@ from kernel.fields import MAX_INTEGER, InputField, code_in, flag, integer, name_
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import repr_value
-from models.connection.database import execute
 from models.references import TAX, resolve_all
-from models.rows import replace_rows
+from models.rows import delete_rows, replace_rows
 from models.tables.taxes import Tax
 
 FIXED = "F"
@@ -52,7 +51,7 @@ _OWNERS: Mapping[str, str] = {
 
 async def _delete_links(scope: Scope, tax_id: int) -> None:
     for table in _OWNERS:
-        await execute(f"DELETE FROM {table} WHERE tenant_id = $1 AND tax_id = $2", scope.store.id, tax_id)
+        await delete_rows(scope, table, tax_id=tax_id)
 
 
 def taxes_writer(table: str) -> Callable[[Change], Awaitable[None]]:
