@@ -12,6 +12,7 @@ from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from models.connection import database
+from models.rows import delete_rows
 
 LIFETIME = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
@@ -86,17 +87,10 @@ async def count_attempt(scope: Scope, temp_token: str) -> None:
 
 async def consume_challenge(scope: Scope, temp_token: str) -> None:
     """Delete the challenge in the sign-in transaction; raise `Unauthenticated` if another request already has."""
-    deleted = await database.execute(
-        "delete from sign_in_challenges where tenant_id = $1 and token_hash = $2",
-        scope.store.id,
-        token_hash(temp_token),
-    )
-    if not deleted:
+    if not await delete_rows(scope, "sign_in_challenges", token_hash=token_hash(temp_token)):
         raise Unauthenticated(INVALID_TOKEN)
 
 
 async def delete_challenges(scope: Scope, user_id: int) -> None:
     """Delete every challenge of the user; part of the open transaction."""
-    await database.execute(
-        "delete from sign_in_challenges where tenant_id = $1 and user_id = $2", scope.store.id, user_id
-    )
+    await delete_rows(scope, "sign_in_challenges", user_id=user_id)

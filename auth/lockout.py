@@ -19,7 +19,7 @@ from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Scope
 from models import audit
 from models.connection import database
-from models.rows import insert_row
+from models.rows import delete_rows, insert_row
 
 _PURPOSE = "lockout"
 _MINUTE = timedelta(minutes=1)
@@ -131,8 +131,8 @@ async def record_failure(scope: Scope, subject: str) -> None:
 
 async def clear_failures(scope: Scope, subject: str) -> None:
     """Delete the failed attempts of a subject that has signed in; part of the sign-in transaction."""
-    await database.execute("delete from wrong_attempts where tenant_id = $1 and subject = $2", scope.store.id, subject)
-    await database.execute("delete from lockouts where tenant_id = $1 and subject = $2", scope.store.id, subject)
+    await delete_rows(scope, "wrong_attempts", subject=subject)
+    await delete_rows(scope, "lockouts", subject=subject)
 
 
 async def _lock(scope: Scope, subject: str) -> None:

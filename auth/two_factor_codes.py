@@ -21,9 +21,9 @@ from auth.access import check_store_writable
 from auth.secrets import DecryptionError, decrypt, encrypt, keyed_hash, keyed_hashes
 from kernel import logging
 from kernel.errors import Unauthenticated
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection import database
+from models.rows import delete_rows, insert_rows
 
 SECRET_PURPOSE = "totp"
 RECOVERY_PURPOSE = "recovery code"
@@ -160,25 +160,15 @@ async def replace_recovery_codes(scope: Scope, user_id: int) -> list[str]:
     """Replace the user's recovery codes by ten new ones, shown only once; part of the open transaction."""
     await delete_recovery_codes(scope, user_id)
     codes = [_new_recovery_code() for _ in range(RECOVERY_CODES)]
-    await database.execute(
-        """
-        insert into recovery_codes (tenant_id, public_id, user_id, code_hash)
-        select $1, public_id, $2, code_hash from unnest($3::uuid[], $4::bytea[]) as t (public_id, code_hash)
-        """,
-        scope.store.id,
-        user_id,
-        [uuid7() for _ in codes],
-        [
-            bytes.fromhex(keyed_hash(RECOVERY_PURPOSE, _hashed_text(user_id, _SEPARATORS.sub("", code))))
-            for code in codes
-        ],
-    )
+    texts = [_hashed_text(user_id, _SEPARATORS.sub("", code)) for code in codes]
+    rows = [{"user_id": user_id, "code_hash": rf"\x{keyed_hash(RECOVERY_PURPOSE, text)}"} for text in texts]
+    await insert_rows(scope, "recovery_codes", rows)
     return codes
 
 
 async def delete_recovery_codes(scope: Scope, user_id: int) -> None:
     """Delete the user's recovery codes; part of the open transaction."""
-    await database.execute("delete from recovery_codes where tenant_id = $1 and user_id = $2", scope.store.id, user_id)
+    await delete_rows(scope, "recovery_codes", user_id=user_id)
 
 
 async def _factor(scope: Scope, user_id: int) -> Record | None:
