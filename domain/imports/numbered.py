@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
-from domain.imports.references import find_imported_ids, lock_import
+from domain.imports.references import REFERENCE_KEY, find_imported_ids, lock_import, reference_row
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.numbers import raise_numbers
-from models.rows import insert_sql, json_text
+from models.rows import insert_rows, insert_sql, json_text
 from models.tables.base import StoreModel
 
 Row = dict[str, Any]
@@ -149,13 +149,6 @@ _USED = """
 SELECT t.{column} AS value FROM {table} t JOIN unnest($2::bigint[], $3::text[]) AS r (id, value) ON t.{column} = r.value AND t.id <> r.id
 WHERE t.tenant_id = $1 AND t.deleted_at IS NULL
 """
-_STORE_REFERENCES = """
-INSERT INTO external_references (tenant_id, public_id, source, kind, external_id, local_id, digest, missing)
-SELECT $1, g.public_id, $2, $3, g.external_id, g.local_id, g.digest, g.missing::jsonb
-FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bytea[], $8::text[]) AS g (public_id, external_id, local_id, digest, missing)
-ON CONFLICT (tenant_id, source, kind, external_id)
-    DO UPDATE SET local_id = excluded.local_id, digest = excluded.digest, missing = excluded.missing
-"""
 _IMPORTED = """
 SELECT t.id FROM {table} t
 JOIN external_references r ON r.tenant_id = t.tenant_id AND r.source = $2 AND r.kind = $3 AND r.local_id = t.{owner}
@@ -211,24 +204,15 @@ async def write_records(scope: Scope, source: str, kind: ImportKind, records: Se
 
 async def store_references(scope: Scope, source: str, kind: ImportKind, records: Sequence[ImportedRecord]) -> None:
     """Store the ids and digests of records at the source, and what they still refer to in vain."""
-    references = [
-        (
-            record.external_id,
-            record.number,
-            record.digest,
-            json_text(sorted(record.missing)) if record.missing else None,
-        )
+    rows = [
+        {
+            **reference_row(source, kind.name, record.external_id, record.number),
+            "digest": rf"\x{record.digest.hex()}",
+            "missing": sorted(record.missing) or None,
+        }
         for record in records
     ]
-    await _store_references(scope, source, kind.name, references)
-
-
-async def _store_references(
-    scope: Scope, source: str, kind: str, references: Sequence[tuple[str, int, bytes | None, str | None]]
-) -> None:
-    """Store external ids with their numbers here, the digests, and what is missing as JSON."""
-    columns = [[reference[place] for reference in references] for place in range(4)]
-    await execute(_STORE_REFERENCES, scope.store.id, source, kind, [uuid7() for _ in references], *columns)
+    await insert_rows(scope, "external_references", rows, unique=REFERENCE_KEY)
 
 
 async def add_missing_rows(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> None:
@@ -361,8 +345,9 @@ async def _store_part_references(
     scope: Scope, source: str, table: ImportTable, rows: Sequence[Row], inserted: Iterable[Mapping[str, Any]]
 ) -> None:
     numbers = {row["public_id"]: row["id"] for row in inserted}
-    references = [(row["external_id"], numbers[row["public_id"]], None, None) for row in rows]
-    await _store_references(scope, source, table.reference_kind, references)
+    kind = table.reference_kind
+    references = [reference_row(source, kind, row["external_id"], numbers[row["public_id"]]) for row in rows]
+    await insert_rows(scope, "external_references", references, unique=REFERENCE_KEY)
 
 
 # --- Rows that every store has ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from kernel.scope import Scope
 from models.connection.database import execute, fetch
 from models.rows import insert_rows
 
+REFERENCE_KEY = ("source", "kind", "external_id")
+
 # Concurrent imports of one source into one store are serialized per batch, so that the second finds what the first inserted.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('import:' || $1::bigint || ':' || $2::text, 0))"
 _SELECT = """
@@ -40,8 +42,10 @@ async def find_imported_ids(scope: Scope, source: str, kind: str, external_ids: 
 
 async def store_external_ids(scope: Scope, source: str, kind: str, ids: Mapping[str, int]) -> None:
     """Store the external ids of new records."""
-    rows = [
-        {"source": source, "kind": kind, "external_id": external_id, "local_id": local_id}
-        for external_id, local_id in ids.items()
-    ]
+    rows = [reference_row(source, kind, external_id, local_id) for external_id, local_id in ids.items()]
     await insert_rows(scope, "external_references", rows)
+
+
+def reference_row(source: str, kind: str, external_id: str, local_id: int) -> dict[str, Any]:
+    """Return the row that maps an external id to an internal one."""
+    return {"source": source, "kind": kind, "external_id": external_id, "local_id": local_id}
