@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from auth.secrets import decrypt, encrypt
 from domain.outgoing import calls
-from domain.outgoing.targets import MAX_LENGTH, parse_target
+from domain.outgoing.targets import MAX_LENGTH
 from kernel.fields import FieldReader, flag, http_url, integer, one_of, short_text, text, web_page
 from kernel.installments import parse_rules
 from kernel.product_fields import image_url
@@ -50,7 +50,7 @@ def _bureau_address(value: object) -> str:
     """Read the URL of a credit bureau, validated against SSRF; blank for none."""
     address = str(text(MAX_LENGTH)(value)).strip()
     if address and address != SANDBOX_BUREAU:
-        parse_target(address, allows_private=calls.allows_private())
+        calls.read_address(address)
     return address
 
 

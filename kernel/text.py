@@ -102,6 +102,15 @@ def lower_ascii(text: str) -> str:
     return text.translate(_ASCII_LOWER)
 
 
+def plain_capitals(text: str, longest: int) -> str:
+    """Return a text in capital letters of ASCII, digits and single blanks."""
+    folded = unicodedata.normalize("NFKD", text).upper()
+    kept = "".join(
+        character for character in folded if character.isascii() and (character.isalnum() or character == " ")
+    )
+    return " ".join(kept.split())[:longest].rstrip()
+
+
 def search_terms(query: str) -> list[str]:
     """Split a search query into at most 16 distinct folded words, in order."""
     words = (word[:MAX_TERM_LENGTH] for word in _WORD_BREAKS.split(fold(query)) if word)

@@ -10,18 +10,12 @@ import orjson
 
 from domain.app_calls.call_types import KINDS
 from domain.outgoing import calls
-from domain.outgoing.targets import parse_target
 from kernel.fields import InputField, read_fields
 from kernel.text import InvalidValue, repr_value
 
 
 def _url(value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InvalidValue(f"is {repr_value(value)}; expected an https address")
-    parse_target(value.strip(), allows_private=calls.allows_private())
-    return value.strip()
+    return None if value is None else calls.read_address(value)
 
 
 _FIELDS: Mapping[str, InputField] = {name: InputField(name, _url, "url_invalid") for name in KINDS}

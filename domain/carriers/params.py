@@ -12,7 +12,6 @@ from domain.carriers import frenet, melhor_envio
 from domain.carriers.app import AppRates
 from domain.carriers.source import TABLE, RateSource
 from domain.outgoing import calls
-from domain.outgoing.targets import parse_target
 from domain.store_settings import MASK
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
@@ -65,7 +64,7 @@ def _services(value: object) -> object:
 def _address(value: object) -> object:
     address = str(text(2_048)(value)).strip().rstrip("/")
     if address:
-        parse_target(address, allows_private=calls.allows_private())
+        calls.read_address(address)
     return address
 
 

@@ -92,9 +92,7 @@ async def reprocess(scope: Scope, notification: object) -> int:
     """
     reference = parse_reference(notification)
     async with transaction(scope):
-        record = None
-        if isinstance(reference, int):
-            record = await fetchrow(_LOCK, scope.store.id, reference)
+        record = await fetchrow(_LOCK, scope.store.id, reference) if isinstance(reference, int) else None
         if record is None:
             raise NotFound("webhook")
         notification_id: int = record["id"]
@@ -109,13 +107,7 @@ async def reprocess(scope: Scope, notification: object) -> int:
         if problem:
             raise RuleViolation(problem)
         await execute_later(_MARK_PROCESSED, scope.store.id, notification_id, scope.now, "")
-        await audit.record(
-            scope,
-            "gateway_notification.reprocessed",
-            "gateway_notification",
-            notification_id,
-            {"event_type": payload.event_type},
-        )
+        await _record(scope, "gateway_notification.reprocessed", notification_id, payload)
     return notification_id
 
 
@@ -136,14 +128,13 @@ async def _store(scope: Scope, verified: VerifiedBody, payload: NotificationPayl
             conflict="ON CONFLICT (tenant_id, fingerprint) DO NOTHING",
         )
         if notification_id is not None and verified.unsigned:
-            await audit.record(
-                scope,
-                "gateway_notification.unsigned",
-                "gateway_notification",
-                notification_id,
-                {"event_type": payload.event_type},
-            )
+            await _record(scope, "gateway_notification.unsigned", notification_id, payload)
     return notification_id
+
+
+async def _record(scope: Scope, action: str, notification_id: int, payload: NotificationPayload) -> None:
+    details = {"event_type": payload.event_type}
+    await audit.record(scope, action, "gateway_notification", notification_id, details)
 
 
 async def _apply(scope: Scope, notification_id: int, payload: NotificationPayload | None = None) -> None:

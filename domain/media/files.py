@@ -7,7 +7,7 @@ from typing import Any
 from domain.media.addresses import source_digest
 from domain.media.usage import IS_USED, free_sources
 from domain.outgoing import calls
-from domain.outgoing.targets import MAX_LENGTH, parse_target
+from domain.outgoing.targets import MAX_LENGTH
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.fields import MAX_NAME, InputField, read_fields, text
 from kernel.ids import parse_uuid, uuid7
@@ -33,9 +33,7 @@ _DELETE = "UPDATE media_files SET unused_since = '-infinity', next_attempt_at = 
 
 
 def _source(value: object) -> str:
-    url = str(text(MAX_LENGTH, blank=False)(value)).strip()
-    parse_target(url, allows_private=calls.allows_private())
-    return url
+    return calls.read_address(text(MAX_LENGTH, blank=False)(value))
 
 
 _NEW = {

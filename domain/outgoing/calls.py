@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from domain.outgoing.targets import parse_target
+from kernel.text import InvalidValue, repr_value
 from models.connection.database import check_no_transaction, record_effect
 
 TIMEOUT_SECONDS = 10.0
@@ -76,6 +78,15 @@ def configure(caller: HttpCaller | None, *, allows_private: bool = False) -> Non
 def allows_private() -> bool:
     """Return whether `http` and private addresses are allowed (VITRINE_PRIVATE_ENDPOINTS)."""
     return _allows_private
+
+
+def read_address(value: object) -> str:
+    """Return an address without blanks around it; raises `InvalidValue` for one that must not be requested, whatever it resolves to."""
+    if not isinstance(value, str):
+        raise InvalidValue(f"is {repr_value(value)}; expected an https address")
+    address = value.strip()
+    parse_target(address, allows_private=_allows_private)
+    return address
 
 
 async def post(

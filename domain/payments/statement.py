@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from domain.store_settings import setting
 from kernel.scope import Scope
+from kernel.text import plain_capitals
 
 _LONGEST = 13
 
@@ -13,8 +12,4 @@ _LONGEST = 13
 def statement_descriptor(scope: Scope) -> str:
     """Return the store's text for statements: the setting, else its name; at most 13 capital characters, digits and blanks."""
     text: str = setting(scope, "statement_descriptor") or scope.store.name
-    folded = unicodedata.normalize("NFKD", text).upper()
-    kept = "".join(
-        character for character in folded if character.isascii() and (character.isalnum() or character == " ")
-    )
-    return " ".join(kept.split())[:_LONGEST].rstrip()
+    return plain_capitals(text, _LONGEST)

@@ -14,7 +14,6 @@ from auth.app_scopes import check_may_grant_scopes, covered_scopes, expand_scope
 from domain import events
 from domain.event_types import EVENT_TYPES, NAMES, PING
 from domain.outgoing import calls
-from domain.outgoing.targets import parse_target
 from domain.store_limits import check_limit
 from domain.webhooks.event_scopes import as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
@@ -39,13 +38,6 @@ UNSUBSCRIBED = "the endpoint does not want this event any more"
 NOT_ALLOWED = "the app may not receive this event any more"
 
 
-def _url(value: object) -> str:
-    if not isinstance(value, str):
-        raise InvalidValue(f"is {repr_value(value)}; expected an https address")
-    parse_target(value.strip(), allows_private=calls.allows_private())
-    return value.strip()
-
-
 def _events(value: object) -> list[str]:
     if not isinstance(value, list | tuple) or not value:
         raise InvalidValue(f"is {repr_value(value)}; expected a list of events")
@@ -64,7 +56,7 @@ def _query(value: object) -> str | None:
 
 
 FIELDS: Mapping[str, InputField] = {
-    "url": InputField("url", _url, "url_invalid", required="required"),
+    "url": InputField("url", calls.read_address, "url_invalid", required="required"),
     "events": InputField("events", _events, "event_unknown", required="required"),
     "query": InputField("query", _query, "query_invalid"),
     "status": InputField("status", code_in(SWITCH_STATUSES), "status_invalid"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from binascii import crc_hqx
+
+from kernel.text import plain_capitals
 
 _BRL, _BRAZIL = "986", "BR"
 _SINGLE_USE = "12"
@@ -23,8 +24,8 @@ def br_code(location: str, *, name: str, city: str, amount_cents: int) -> str:
         (53, _BRL),
         (54, f"{amount_cents // 100}.{amount_cents % 100:02d}"),
         (58, _BRAZIL),
-        (59, _plain(name, _MAX_NAME) or "LOJA"),
-        (60, _plain(city, _MAX_CITY)),
+        (59, plain_capitals(name, _MAX_NAME) or "LOJA"),
+        (60, plain_capitals(city, _MAX_CITY)),
         (62, _field(5, _NO_TXID)),
     )
     unchecked = "".join(_field(number, value) for number, value in fields) + "6304"
@@ -38,12 +39,3 @@ def crc16(content: bytes) -> int:
 
 def _field(number: int, value: str) -> str:
     return f"{number:02d}{len(value):02d}{value}"
-
-
-def _plain(text: str, longest: int) -> str:
-    """Return a text in capital letters of ASCII, digits and blanks."""
-    folded = unicodedata.normalize("NFKD", text).upper()
-    kept = "".join(
-        character for character in folded if character.isascii() and (character.isalnum() or character == " ")
-    )
-    return " ".join(kept.split())[:longest].rstrip()
