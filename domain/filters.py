@@ -159,12 +159,8 @@ def linked_to(
     )
 
 
-def has_vendor_name(column: str) -> Callable[[Any], Condition]:
-    """Match rows whose vendor (`column`) has any of the names; the empty text matches rows without a vendor."""
-
-    def build(value: Any) -> Condition:
-        values = value if isinstance(value, list) else [value]
-        named = has_any_id(column, "vendors x", "x.id", Condition("x.name = ANY({}::text[])", (values,)))
-        return Condition(named.sql + (f" OR {column} IS NULL" if "" in values else ""), named.params)
-
-    return build
+def has_vendor_name(value: Any) -> Condition:
+    """Match rows whose vendor has any of the names; the empty text matches rows without a vendor."""
+    values = value if isinstance(value, list) else [value]
+    named = has_any_id("t.vendor_id", "vendors x", "x.id", Condition("x.name = ANY({}::text[])", (values,)))
+    return Condition(named.sql + (" OR t.vendor_id IS NULL" if "" in values else ""), named.params)

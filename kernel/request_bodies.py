@@ -42,9 +42,9 @@ class MalformedBody(InvalidValue):
     """Report why a body or a query string can't be parsed."""
 
 
-def parse_json_object(raw: bytes, *, max_depth: int = MAX_DEPTH) -> dict[str, Any]:
+def parse_json_object(raw: bytes) -> dict[str, Any]:
     """Parse a JSON body that must be an object, else raise MalformedBody (docs/reference/shared.md#request-bodies)."""
-    value = parse_json(raw, max_depth=max_depth)
+    value = parse_json(raw)
     if not isinstance(value, dict):
         raise MalformedBody("the body is not a JSON object")
     return value

@@ -237,9 +237,7 @@ PRODUCTS = Entity(
             "cents", "coalesce(t.compare_at_cents, 0)", "exact compare-at price, 0 for none", internal=True
         ),
         "company_id": optional_references("vendors", "sold by any of these vendors; 0 means by none", internal=True),
-        "vendor_name": EntityFilter(
-            "text", has_vendor_name("t.vendor_id"), "exact name of the vendor", many=True, internal=True
-        ),
+        "vendor_name": EntityFilter("text", has_vendor_name, "exact name of the vendor", many=True, internal=True),
         **exact("text", "description", "short_description", internal=True),
         **exact("text", *SEO_FIELDS, internal=True),
         "order_id": linked_to(

@@ -62,7 +62,7 @@ MailTransport: TypeAlias = Callable[[MailMessage], Awaitable[None]]
 """Send one mail; raises `MailNotAccepted`."""
 
 
-async def send_due(scope: Scope, transport: MailTransport, *, limit: int = BATCH_SIZE) -> int:
+async def send_due(scope: Scope, transport: MailTransport) -> int:
     """Attempt each due mail of the store, oldest first; return how many were sent.
 
     The first temporary failure ends the round, because the mail server is probably unavailable.
@@ -70,7 +70,7 @@ async def send_due(scope: Scope, transport: MailTransport, *, limit: int = BATCH
     with active_scope(scope):
         await _fail_expired(scope)
         sent = 0
-        for row in await _claim(scope, limit):
+        for row in await _claim(scope):
             try:
                 await transport(_message(scope, row))
             except MailNotAccepted as error:
@@ -85,7 +85,7 @@ async def send_due(scope: Scope, transport: MailTransport, *, limit: int = BATCH
         return sent
 
 
-async def _claim(scope: Scope, limit: int) -> list[Record]:
+async def _claim(scope: Scope) -> list[Record]:
     claimed = await database.fetch(
         """
         update mails set tries = tries + 1, due_at = $2::timestamptz + $3::interval, error = 'claimed'
@@ -98,7 +98,7 @@ async def _claim(scope: Scope, limit: int) -> list[Record]:
         scope.store.id,
         scope.now,
         LEASE,
-        limit,
+        BATCH_SIZE,
     )
     return sorted(claimed, key=lambda row: int(row["id"]))
 

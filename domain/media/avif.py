@@ -53,10 +53,10 @@ class ClaimedImage:
     attempts: int
 
 
-async def claim_image(*, lease: timedelta = LEASE) -> ClaimedImage | None:
+async def claim_image() -> ClaimedImage | None:
     """Claim the image of all stores that has waited longest for its sizes in AVIF."""
     async with cross_store_connection() as platform:
-        row = await platform.fetchrow(_CLAIM, lease)
+        row = await platform.fetchrow(_CLAIM, LEASE)
     return None if row is None else from_row(ClaimedImage, row)
 
 

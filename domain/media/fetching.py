@@ -163,11 +163,11 @@ async def stored_content(scope: Scope, content: bytes | Path, facts: FileContent
         await storage().put(key, content, headers)
 
 
-async def claim_due(*, lease: timedelta = LEASE) -> ClaimedFile | None:
+async def claim_due() -> ClaimedFile | None:
     """Claim the file of all stores whose attempt is due for longest; None when none is due or as many are fetched as may be."""
     async with cross_store_connection() as platform, platform.transaction():
         await platform.execute(_LOCK_CLAIMS)
-        row = await platform.fetchrow(_CLAIM, lease)
+        row = await platform.fetchrow(_CLAIM, LEASE)
     return None if row is None else from_row(ClaimedFile, row)
 
 

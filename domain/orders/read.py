@@ -49,12 +49,12 @@ def fiscal_sql(name: str) -> str:
     return f"(t.fields_data ->> '{name}')"
 
 
-def _amount_filter(name: str, operator: str, description: str) -> EntityFilter:
+def _total_filter(operator: str, description: str) -> EntityFilter:
     def build_for(scope: Scope, value: object) -> Condition:
-        amount = AMOUNTS[name](scope)
+        amount = AMOUNTS["total_cents"](scope)
         return Condition(f"{amount.sql} {operator} {{}}", (*amount.params, value))
 
-    return EntityFilter("cents", compares(f"t.{name}", operator), description, build_for=build_for)
+    return EntityFilter("cents", compares("t.total_cents", operator), description, build_for=build_for)
 
 
 def _exact_amounts(*names: str) -> dict[str, EntityFilter]:
@@ -170,8 +170,8 @@ ORDERS = Entity(
             ),
             "number, e-mail, tracking code, or part of the customer's name",
         ),
-        "total_from": _amount_filter("total_cents", ">=", "minimum total in cents"),
-        "total_to": _amount_filter("total_cents", "<=", "maximum total in cents"),
+        "total_from": _total_filter(">=", "minimum total in cents"),
+        "total_to": _total_filter("<=", "maximum total in cents"),
         **created_range("placed"),
         "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "updated at or after this time"),
         **_exact_amounts("total_cents", "subtotal_cents", "shipping_cents"),

@@ -44,7 +44,7 @@ USERS = Entity(
             "vendors", "works for any of these vendors; 0 means for none", internal=True
         ),
         "vendor_name": EntityFilter(
-            "text", has_vendor_name("t.vendor_id"), "exact name of the vendor worked for", many=True, internal=True
+            "text", has_vendor_name, "exact name of the vendor worked for", many=True, internal=True
         ),
         "is_owner": EntityFilter("boolean", flag(IS_OWNER), "owns the store", internal=True),
         **exact("big_int", "points", internal=True),
