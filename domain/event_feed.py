@@ -31,6 +31,7 @@ from kernel.errors import Expired, InsufficientPrivileges, MissingScope, Validat
 from kernel.scope import ActorKind, Scope, Store
 from models.connection import database
 from models.reading.queries import statement_limit
+from models.rows import from_row
 
 OLDEST, LATEST = "oldest", "latest"
 """In place of a cursor: before the oldest event that is kept, and after the newest."""
@@ -221,17 +222,8 @@ async def read_page(scope: Scope, position: int | None, names: Sequence[str], li
 
 
 def _build_event(row: Any) -> FeedEvent:
-    return FeedEvent(
-        position=row["position"],
-        id=row["public_id"],
-        name=row["name"],
-        subject_type=row["subject_type"],
-        subject_id=row["subject_id"],
-        sequence=row["sequence"],
-        data=order_keys(row["name"], orjson.loads(row["data"])),
-        at=row["created_at"],
-        size=len(row["data"]),
-    )
+    data = order_keys(row["name"], orjson.loads(row["data"]))
+    return from_row(FeedEvent, row, id=row["public_id"], data=data, at=row["created_at"], size=len(row["data"]))
 
 
 # --- Deletion --------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import fetch, fetchrow
 from models.references import ReferenceType, find
+from models.rows import from_row
 
 # Types whose values are variants; the others (`I`, `T`, `F`) accept a text.
 TYPES_WITH_VARIANTS = ("S", "R", "C")
@@ -171,17 +172,8 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
     for record in await fetch(_COMBINATIONS, scope.store.id, ids):
         product, variants = (selectable[record["product_id"]], frozenset(parse_combination_hash(record["hash"])))
         if record["type"] is None:
-            product.combinations.append(
-                OptionCombination(
-                    record["id"],
-                    variants,
-                    record["sku"],
-                    record["price_cents"],
-                    record["stock"],
-                    record["shipping_freight_cents"],
-                    record["public_id"],
-                )
-            )
+            freight = record["shipping_freight_cents"]
+            product.combinations.append(from_row(OptionCombination, record, variants=variants, freight_cents=freight))
         else:
             conditions = frozenset(pair for pair in variants if pair[1] != ANY_VARIANT)
             (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(conditions)
