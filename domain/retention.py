@@ -78,11 +78,11 @@ RULES = (
     ),
     # Ordered ones too: the order has the data.
     Rule("carts", "t.updated_at < {0} AND t.status <> 'open'", "carts"),
-    # A UUIDv7 begins with its time: the oldest sequences are the first of the index.
+    # A UUIDv7 begins with its time. The id of a cart is none: the counter's own is that of the cart's first event.
     Rule(
         "event_sequences",
         "t.subject_type = 'cart'"
-        " AND t.subject_id < rpad(lpad(to_hex((extract(epoch FROM {0}) * 1000)::bigint), 12, '0'), 32, '0')::uuid"
+        " AND t.public_id < rpad(lpad(to_hex((extract(epoch FROM {0}) * 1000)::bigint), 12, '0'), 32, '0')::uuid"
         " AND NOT EXISTS (SELECT FROM carts c WHERE c.tenant_id = t.tenant_id AND c.public_id = t.subject_id)",
         "event_sequences",
     ),

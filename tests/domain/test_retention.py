@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from domain import jobs, retention
+from domain import events, jobs, retention
 from domain.gateway import notifications
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
@@ -62,7 +63,7 @@ async def fill(store: Store, count: int = 3) -> None:
     await execute(
         store,
         "insert into event_sequences (tenant_id, public_id, subject_type, subject_id, latest)"
-        " select $1, gen_random_uuid(), 'cart', subject, 5 from unnest($2::uuid[]) subject",
+        " select $1, event, 'cart', gen_random_uuid(), 5 from unnest($2::uuid[]) event",
         store.id, [uuid7() for _ in range(count)],
     )  # fmt: skip
 
@@ -119,11 +120,20 @@ async def test_the_sequence_of_an_existing_cart_stays(store):
     await execute(
         store,
         "insert into event_sequences (tenant_id, public_id, subject_type, subject_id, latest)"
-        " select $1, gen_random_uuid(), kind, $2, 5 from unnest('{cart,order}'::text[]) kind",
-        store.id, cart,
+        " select $1, event, kind, $2, 5 from unnest('{cart,order}'::text[], $3::uuid[]) as t (kind, event)",
+        store.id, cart, [uuid7(), uuid7()],
     )  # fmt: skip
     await retention.delete_expired(after(store, days=500))
     assert await value(store, "select count(*) from event_sequences") == 2
+
+
+async def test_the_sequence_of_a_deleted_cart_has_the_time_of_its_first_event(store):
+    scope = system_scope(store)
+    async with database.transaction(scope):
+        await events.emit(scope, "cart.updated", "cart", uuid4(), {})
+    for days, left in ((DEFAULT_DAYS["event_sequences"] - 1, 1), (DEFAULT_DAYS["event_sequences"] + 1, 0)):
+        await retention.delete_expired(after(store, days=days))
+        assert await value(store, COUNTS["event_sequences"]) == left, days
 
 
 async def test_unprocessed_gateway_notifications_stay_whole(store):
