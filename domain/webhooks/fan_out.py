@@ -10,7 +10,8 @@ from models.connection import database
 
 BATCH_SIZE = 500
 
-# `$2`, `$3`, `$4`: the events and the two scopes of which either authorizes an app. Endpoints get no events older than themselves.
+# `$2`, `$3`, `$4`: the events and the two scopes of which either authorizes an app. Endpoints get no events older than themselves. One that
+# is younger than now was created while the clock was ahead, before it was set back: it would get none until then.
 _FAN_OUT = f"""
 with batch as materialized (
     select tenant_id, id, name, created_at from outbox_events
@@ -23,7 +24,7 @@ with batch as materialized (
     from batch b
     join needs n on n.name = b.name
     join event_endpoints p on p.tenant_id = b.tenant_id and p.status = 'A' and p.deleted_at is null
-        and b.name = any(p.events) and p.created_at <= b.created_at
+        and b.name = any(p.events) and (p.created_at <= b.created_at or p.created_at > clock_timestamp())
     join app_installations i on i.tenant_id = p.tenant_id and i.id = p.installation_id and i.removed_at is null
         and (n.reads = any(i.scopes) or n.writes = any(i.scopes))
     order by b.id, p.id

@@ -127,6 +127,23 @@ async def test_killed_workers_lose_no_events_and_duplicate_only_those_in_flight(
     assert set(await states(app.store)) == {"delivered"}
 
 
+@pytest.mark.parametrize("ahead", ["0 days", "1 day"], ids=["right", "ahead"])
+async def test_an_endpoint_gets_what_happens_after_its_creation_also_when_the_clock_was_set_back(
+    app: Client, receiver: Receiver, run_worker: RunWorker, ahead: str
+) -> None:
+    await emit_events(app.store)
+    async with run_worker():
+        await wait_until(lambda: all_processed(app))
+    await subscribe(app, receiver.url(), "order.updated")
+    sql = "update event_endpoints set created_at = created_at + $2::text::interval where tenant_id = $1"
+    await scopes.execute(app.store, sql, app.store.id, ahead)
+    [event] = await emit_events(app.store)
+    async with run_worker():
+        await receiver.wait_for(1)
+        await wait_until(lambda: all_processed(app))
+    assert [delivery.envelope["id"] for delivery in receiver.received] == [f"evt_{event.hex}"]
+
+
 async def test_expired_claims_are_delivered_by_another_worker(
     app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
