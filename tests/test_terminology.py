@@ -49,7 +49,6 @@ REPLACED_VERBS = {
 PRESCRIBED_FUNCTIONS = {
     "get": "HTTP's method; asyncpg's queue of connections",
     "get_fields": "Strawberry",
-    "get_enter_leave_for_kind": "graphql-core",
     "_get_statement": "asyncpg",
     "get_info": "aiohttp",
     "check_out": "two words, one verb",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Any
 
 from graphql import (
     SKIP,
@@ -17,7 +15,6 @@ from graphql import (
     VisitorAction,
     specified_rules,
 )
-from graphql.language.visitor import EnterLeaveVisitor
 from graphql.utilities.validate_input_value import validate_input_literal
 from graphql.validation import OverlappingFieldsCanBeMergedRule, ValuesOfCorrectTypeRule
 
@@ -70,30 +67,4 @@ _REPLACED_RULES: dict[type[ASTValidationRule], type[ASTValidationRule]] = {
 }
 
 
-class _KnownHandlers(ASTValidationRule):
-    """Looks up the methods for a kind of node once for each rule; graphql-core does for each document, half the time of validating one."""
-
-    def get_enter_leave_for_kind(self, kind: str) -> EnterLeaveVisitor:
-        """Return the methods that are called when a node of the kind is entered and left."""
-        rule: Any = type(self)
-        enter, leave = _handler_names(rule, kind)
-        if enter is None and leave is None:
-            return _NO_HANDLERS
-        return EnterLeaveVisitor(getattr(self, enter) if enter else None, getattr(self, leave) if leave else None)
-
-
-_NO_HANDLERS = EnterLeaveVisitor(None, None)
-
-
-@cache
-def _handler_names(rule: type[ASTValidationRule], kind: str) -> tuple[str | None, str | None]:
-    """Return the names of a rule's methods for a kind of node, the specific or the general ones."""
-    names = ((f"{event}_{kind}", event) for event in ("enter", "leave"))
-    enter, leave = (next((name for name in pair if hasattr(rule, name)), None) for pair in names)
-    return enter, leave
-
-
-RULES = [
-    type(rule.__name__, (_KnownHandlers, _REPLACED_RULES.get(rule, rule)), {"__doc__": rule.__doc__})
-    for rule in specified_rules
-]
+RULES = [_REPLACED_RULES.get(rule, rule) for rule in specified_rules]
