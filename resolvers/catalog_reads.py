@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from graphql import (
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLObjectType,
-    GraphQLSchema,
-    InlineFragmentNode,
-    OperationDefinitionNode,
-    OperationType,
-    SelectionSetNode,
-    get_named_type,
-)
+from graphql import GraphQLObjectType, GraphQLSchema, OperationDefinitionNode, OperationType, get_named_type
 
 from models.connection.catalog_versions import TABLES
 from resolvers.engine.prepare import PreparedDocument
+from resolvers.engine.selected_fields import selected_fields
 from resolvers.entity_queries import ENTITY_QUERY
 from schema.fields import entity_of, strawberry_field
 
@@ -36,38 +24,18 @@ def is_catalogue_read(schema: GraphQLSchema, prepared: PreparedDocument, operati
 
 
 def _is_catalogue_read(schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode) -> bool:
-    root = schema.query_type
-    if operation.operation is not OperationType.QUERY or prepared.document is None or root is None:
+    if operation.operation is not OperationType.QUERY or prepared.document is None:
         return False
-    return _selects_catalogue(root, operation.selection_set, prepared.fragments, is_root=True)
+    return all(
+        _is_of_catalogue(parent, node.name.value, is_root=parent is schema.query_type)
+        for parent, node in selected_fields(schema, operation, prepared.fragments)
+    )
 
 
-def _selects_catalogue(
-    type_: GraphQLObjectType,
-    selection_set: SelectionSetNode,
-    fragments: Mapping[str, FragmentDefinitionNode],
-    *,
-    is_root: bool = False,
-) -> bool:
-    for node in selection_set.selections:
-        if isinstance(node, FragmentSpreadNode):
-            if not _selects_catalogue(type_, fragments[node.name.value].selection_set, fragments, is_root=is_root):
-                return False
-        elif isinstance(node, InlineFragmentNode):
-            if not _selects_catalogue(type_, node.selection_set, fragments, is_root=is_root):
-                return False
-        elif isinstance(node, FieldNode) and not _is_of_catalogue(type_, node, fragments, is_root=is_root):
-            return False
-    return True
-
-
-def _is_of_catalogue(
-    type_: GraphQLObjectType, node: FieldNode, fragments: Mapping[str, FragmentDefinitionNode], *, is_root: bool
-) -> bool:
-    name = node.name.value
+def _is_of_catalogue(type_: object, name: str, *, is_root: bool) -> bool:
     if name == "__typename":
         return True
-    field = type_.fields.get(name)
+    field = getattr(type_, "fields", {}).get(name)
     if field is None:  # introspection
         return False
     if is_root and name not in _OTHER_ROOT_FIELDS:
@@ -76,7 +44,5 @@ def _is_of_catalogue(
         if query is None or query.access.storefront is None or query.entity.table not in TABLES:
             return False
     target = get_named_type(field.type)
-    if not isinstance(target, GraphQLObjectType) or node.selection_set is None:
-        return True
-    entity = entity_of(target)
-    return (entity is None or entity.table in TABLES) and _selects_catalogue(target, node.selection_set, fragments)
+    entity = entity_of(target) if isinstance(target, GraphQLObjectType) else None
+    return entity is None or entity.table in TABLES

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TypeAlias
 
 from graphql import (
-    FieldNode,
     FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLInterfaceType,
     GraphQLObjectType,
     GraphQLSchema,
-    InlineFragmentNode,
     OperationDefinitionNode,
-    SelectionNode,
-    get_named_type,
 )
 
 from domain.apps.schema_usage import FieldUses, store_usage
@@ -30,6 +25,7 @@ from kernel import logging, metrics
 from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, ActorKind, Scope, Store
+from resolvers.engine.selected_fields import selected_fields
 
 MAX_ENTRIES = 1_000
 """The numbers of a store between two flushes in a process: of callers and sets of fields. Further ones aren't counted."""
@@ -57,7 +53,7 @@ def used_fields(
     deprecated = deprecated_names(schema)
     root = schema.get_root_type(operation.operation)
     used: dict[str, None] = {}
-    for parent, node in _fields(schema, root, operation, fragments):
+    for parent, node in selected_fields(schema, operation, fragments):
         if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType) or node.name.value not in parent.fields:
             continue  # __typename
         name = f"{parent.name}.{node.name.value}"
@@ -66,33 +62,6 @@ def used_fields(
             used[name] = None
         used |= dict.fromkeys(argument for argument in arguments if argument in deprecated)
     return tuple(used)
-
-
-def _fields(
-    schema: GraphQLSchema,
-    root: object,
-    operation: OperationDefinitionNode,
-    fragments: Mapping[str, FragmentDefinitionNode],
-) -> Iterator[tuple[object, FieldNode]]:
-    """Yield each field that an operation selects with the type that it is selected on; those of a fragment once."""
-    pending: list[tuple[object, tuple[SelectionNode, ...]]] = [(root, tuple(operation.selection_set.selections))]
-    seen: set[str] = set()
-    while pending:
-        parent, selections = pending.pop()
-        for node in selections:
-            if isinstance(node, FieldNode):
-                yield parent, node
-                field = getattr(parent, "fields", {}).get(node.name.value)
-                if node.selection_set is not None and field is not None:
-                    pending.append((get_named_type(field.type), tuple(node.selection_set.selections)))
-            elif isinstance(node, InlineFragmentNode):
-                named = node.type_condition and schema.type_map[node.type_condition.name.value]
-                pending.append((named or parent, tuple(node.selection_set.selections)))
-            elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
-                seen.add(node.name.value)
-                fragment = fragments[node.name.value]
-                condition = schema.type_map[fragment.type_condition.name.value]
-                pending.append((condition, tuple(fragment.selection_set.selections)))
 
 
 @cache

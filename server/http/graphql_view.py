@@ -31,7 +31,7 @@ from resolvers.engine.executor import error_extensions, error_of, format_documen
 from resolvers.engine.limits import INTROSPECTION_FIELDS
 from resolvers.engine.prepare import DocumentCache, PreparedDocument
 from resolvers.engine.run import OperationExecutor
-from resolvers.engine.secret_fields import returns_secret
+from resolvers.engine.selected_fields import returns_secret
 from resolvers.engine.usage import UsageCounter
 from resolvers.persisted_documents import find_document, save_document, trusted_text
 from rest_facade.apps.events import EVENT_STREAM
@@ -256,7 +256,7 @@ async def _execute_prepared(
     is_idempotent = (
         operation.operation.value == "mutation"
         and HEADER in request.headers
-        and not returns_secret(documents.schema, prepared, operation)
+        and not returns_secret(documents.schema, operation, prepared.fragments)
     )
 
     async def respond() -> web.StreamResponse:
