@@ -17,9 +17,8 @@ from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute, execute_field
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection, array
-from rest_facade.field_errors import with_field_codes
 from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser, query_of
-from rest_facade.records import CollectionHandlers, path_uuid
+from rest_facade.records import CollectionHandlers, execute_with_codes, path_uuid
 from rest_facade.responses import json_response, page_response
 from rest_facade.routing import SCOPE, Credential, Route
 
@@ -92,11 +91,7 @@ class WebhookEndpointHandlers:
         if "since" not in values:
             raise ValidationFailed("since is required", field="since", code="required")
         variables = {"id": _endpoint_id(request), **values}
-        try:
-            data = await execute(request[SCOPE], operation, variables)
-        except ValidationFailed as error:
-            raise with_field_codes(error, _REPLAY_CODES) from error
-        return json_response(data[operation.fields[0]], status=202)
+        return json_response(await execute_with_codes(request[SCOPE], operation, variables, _REPLAY_CODES), status=202)
 
     async def list_deliveries(self, request: web.Request) -> web.Response:
         """List the endpoint's deliveries, newest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -131,8 +132,7 @@ class PaymentHandlers:
         return authorize(request[SCOPE], operation), operation
 
 
-async def _execute(scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
-    return await execute_with_codes(scope, operation, variables, _CODES)
+_execute = partial(execute_with_codes, codes=_CODES)
 
 
 def _order_variables(request: web.Request, name: str, token: object) -> dict[str, Any]:
