@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, cast
 
 from aiohttp import hdrs, web
-from aiohttp.typedefs import Handler, Middleware
+from aiohttp.typedefs import Middleware
 from multidict import istr
 
 from kernel import logging
@@ -259,17 +259,8 @@ def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Call
 def _direct_handler(app: web.Application) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
-    static_matches = _static_matches(app)
 
-    def handle(request: web.Request) -> Awaitable[web.StreamResponse]:
-        known = static_matches.get((request.method, request.rel_url.path_safe))
-        if known is None or hdrs.EXPECT in request.headers:
-            return search(request)
-        match, handler = known
-        setattr(request, MATCH_INFO, match)
-        return serve(request, handler)
-
-    async def search(request: web.Request) -> web.StreamResponse:
+    async def handle(request: web.Request) -> web.StreamResponse:
         match = await resolve(request)
         match.add_app(app)
         match.freeze()
@@ -281,17 +272,3 @@ def _direct_handler(app: web.Application) -> Any:
         return await serve(request, match.handler)
 
     return handle
-
-
-def _static_matches(app: web.Application) -> dict[tuple[str, str], tuple[web.UrlMappingMatchInfo, Handler]]:
-    """Return what paths without parameters resolve to, and the handler, by method and path: aiohttp's search takes three coroutines."""
-    matches: dict[tuple[str, str], tuple[web.UrlMappingMatchInfo, Handler]] = {}
-    for resource in app.router.resources():
-        if isinstance(resource, web.PlainResource):
-            for route in resource:
-                if (route.method, resource.canonical) not in matches:
-                    match = web.UrlMappingMatchInfo({}, route)
-                    match.add_app(app)
-                    match.freeze()
-                    matches[route.method, resource.canonical] = (match, match.handler)
-    return matches
