@@ -119,11 +119,15 @@ class Authenticator:
         store = await self._store_resolver.resolve(
             host,
             await self._tenant(request, policy, host, headers),
-            public=policy.credential in _ANONYMOUS,
-            allow_maintenance=policy.allow_maintenance,
+            public=policy.route.credential in _ANONYMOUS,
+            allow_maintenance=policy.route.allow_maintenance,
         )
         actor = await self._caller(store, policy, headers, now, client_ip, request_id)
-        if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
+        if (
+            policy.route.credential not in _ANONYMOUS
+            and generations[0] is not None
+            and actor.verified_until is not None
+        ):
             self._cache.keep(
                 _cache_key(headers, host, policy),
                 _CachedCaller(store, actor, actor.verified_until, generations),
@@ -136,7 +140,7 @@ class Authenticator:
         """Return whether a WebSocket at an address that stores share names its store when it is open: browsers send it no headers."""
         headers = request.headers
         return (
-            policy.credential is Credential.GRAPHQL
+            policy.route.credential is Credential.GRAPHQL
             and request.method == hdrs.METH_GET
             and headers.get(hdrs.UPGRADE, "").lower() == "websocket"
             and not headers.get(TENANT_HEADER, "").strip()
@@ -147,7 +151,7 @@ class Authenticator:
         self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
     ) -> Scope | None:
         """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""
-        if policy.credential in _ANONYMOUS:
+        if policy.route.credential in _ANONYMOUS:
             return None
         now = clock.now()
         cached = self._find(_cache_key(headers, headers.get(hdrs.HOST, ""), policy), now)
@@ -172,7 +176,7 @@ class Authenticator:
         if (in_path := request.match_info.get("store")) is not None:
             return in_path
         header = headers.get(TENANT_HEADER)
-        if (header or "").strip() or not policy.names_store or not self._store_resolver.is_shared(host):
+        if (header or "").strip() or not policy.route.names_store or not self._store_resolver.is_shared(host):
             return header
         return await store_of_client_request(request) or header
 
@@ -185,11 +189,11 @@ class Authenticator:
         client_ip: str,
         request_id: str,
     ) -> Actor:
-        if policy.credential in _ANONYMOUS:
+        if policy.route.credential in _ANONYMOUS:
             return Actor(ActorKind.ANONYMOUS, credential=f"ip:{client_ip}")
         return await self._authenticate(
             store,
-            policy.credential,
+            policy.route.credential,
             _ascii_credentials(headers),
             now=now,
             client_ip=client_ip,
@@ -203,7 +207,7 @@ def _cache_key(headers: Mapping[str, str], host: str, policy: RoutePolicy) -> by
     # A header can't contain a newline, so this marks an absent one.
     tenant = headers.get(TENANT_HEADER, "\n")
     authorization, api_key = headers.get(hdrs.AUTHORIZATION, "\n"), headers.get(_API_KEY, "\n")
-    text = f"{policy.credential}\n{policy.allow_maintenance}\n{host}\n{tenant}\n{authorization}\n{api_key}"
+    text = f"{policy.route.credential}\n{policy.route.allow_maintenance}\n{host}\n{tenant}\n{authorization}\n{api_key}"
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).digest()
 
 

@@ -119,7 +119,7 @@ def pipeline(
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
         method, target, missing = request.method, request.raw_path, request.match_info.http_exception
-        if missing is not None or (policy is not None and policy.serves is not None):
+        if missing is not None or (policy is not None and policy.route.serves is not None):
             missing = await served_methods.error_of(request)
         if not target.startswith(("/", "*")):
             _reject_other_host(request.url, headers.get(hdrs.HOST, ""))
@@ -137,7 +137,7 @@ def pipeline(
         limiter.begin_request(request, family, address)
         try:
             async with asyncio.timeout(settings.request_timeout) as request[TIMEOUT]:
-                if policy.credential is Credential.NONE or (
+                if policy.route.credential is Credential.NONE or (
                     hdrs.UPGRADE in headers and authenticator.names_store_later(request, policy)
                 ):
                     return await handler(request)
@@ -146,13 +146,13 @@ def pipeline(
                     if scope is None:
                         scope = await authenticator.create_scope(request, policy, address, current_request_id)
                 except (TenantNotFound, TenantClosed):
-                    if policy.attempt_limit:
-                        await count_address_attempt(address, policy.attempt_limit, clock.now())
+                    if policy.route.attempt_limit:
+                        await count_address_attempt(address, policy.route.attempt_limit, clock.now())
                     raise
                 request[SCOPE] = scope
                 activate(scope)  # aiohttp runs each request in a task of its own
                 await limiter.count_caller(request, family, scope)
-                if scope.store.limits and policy.credential is not Credential.SIGNATURE:
+                if scope.store.limits and policy.route.credential is not Credential.SIGNATURE:
                     await limiter.begin_for_store(request, scope.store)
                 primary_only.set(method not in _SAFE_METHODS and family.name != "graphql")
                 return await respond(request, handler, policy, scope)
@@ -173,18 +173,18 @@ def pipeline(
             scope,
             policy.family.error_format,
             lambda: handler(request),
-            policy.key_reuse_message,
-            takes_files=policy.takes_files,
+            policy.route.key_reuse_message,
+            takes_files=policy.route.takes_files,
         )
 
     def respond(
         request: web.Request, handler: Handler, policy: RoutePolicy, scope: Scope
     ) -> Awaitable[web.StreamResponse]:
-        if policy.takes_files:
+        if policy.route.takes_files:
             return respond_and_discard(request, once(request, handler, policy, scope))
-        if policy.creates and idempotency.HEADER in request.headers:
+        if policy.route.creates and idempotency.HEADER in request.headers:
             return once(request, handler, policy, scope)
-        if policy.is_catalogue and is_cacheable(scope):
+        if policy.route.is_catalogue and is_cacheable(scope):
             return catalogue.respond(request, scope, request.path_qs, lambda: handler(request))
         return handler(request)
 
@@ -261,9 +261,9 @@ def _options(request: web.Request, missing: web.HTTPException | None) -> web.Res
 
 def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
     """Return whether a failure counts as guessing; a notification without its signature and an app's wrong secret do too."""
-    if policy.credential is Credential.NONE:
+    if policy.route.credential is Credential.NONE:
         return False
-    is_in_body = policy.credential is Credential.SIGNATURE or policy.names_store
+    is_in_body = policy.route.credential is Credential.SIGNATURE or policy.route.names_store
     return is_in_body or limits.has_credential(request.headers)
 
 

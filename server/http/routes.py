@@ -7,32 +7,23 @@ Routes added directly (playground, health, CORS preflights) get their policy fro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from aiohttp import hdrs, web
 
 from kernel import metrics
-from kernel.scope import Store
 from rest_facade.routing import Credential, Route
 from server.http.families import LEGACY_BASES, RouteFamily, family_of
 
 
 @dataclass(frozen=True, slots=True)
 class RoutePolicy:
-    """The access rules of a route."""
+    """A route as it was declared, with the rules of its family."""
 
     family: RouteFamily
-    credential: Credential
-    allow_maintenance: bool = False
-    creates: bool = False
-    key_reuse_message: str | None = None
-    attempt_limit: str = ""
-    names_store: bool = False
-    is_catalogue: bool = False
-    takes_files: bool = False
-    serves: Callable[[Store], bool] | None = None
-    metric: metrics.Labels = ()
+    route: Route
+    metric: metrics.Labels
     """Family, method and template of the path, as labels: legacy paths without base and trailing slash."""
 
 
@@ -56,19 +47,7 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
         if resource is None:
             resource = resources[route.path] = app.router.add_resource(_pattern(route.path, literals))
         added = resource.add_route(route.method, route.handler)
-        policies[added] = RoutePolicy(
-            family_of(route.path),
-            route.credential,
-            route.allow_maintenance,
-            route.creates,
-            route.key_reuse_message,
-            route.attempt_limit,
-            route.names_store,
-            route.is_catalogue,
-            route.takes_files,
-            route.serves,
-            _metric_labels(added),
-        )
+        policies[added] = RoutePolicy(family_of(route.path), route, _metric_labels(added))
 
 
 def route_policies(app: web.Application) -> dict[web.AbstractRoute, RoutePolicy]:
@@ -85,7 +64,8 @@ def route_policies(app: web.Application) -> dict[web.AbstractRoute, RoutePolicy]
         credential = Credential.NONE if added.method == hdrs.METH_OPTIONS else family.credential
         if credential is None:
             raise ValueError(f"{added.method} {path} was added without a Route and its family declares no credential")
-        policies[added] = RoutePolicy(family, credential, metric=_metric_labels(added))
+        route = Route(added.method, path, added.handler, credential)
+        policies[added] = RoutePolicy(family, route, _metric_labels(added))
     return policies
 
 

@@ -51,7 +51,7 @@ class ServedMethods:
     async def _serves(self, request: web.Request, method: str) -> Callable[[Store], bool] | None:
         match = await self._router.resolve(request.clone(method=method))
         policy = self._policies.get(match.route)
-        return policy.serves if policy is not None else None
+        return policy.route.serves if policy is not None else None
 
     async def _store_of(self, request: web.Request) -> Store | None:
         headers = request.headers
