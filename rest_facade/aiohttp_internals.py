@@ -1,7 +1,7 @@
 """What this project uses of aiohttp beyond its documented interface; no other module does (tests/test_repository.py).
 
 Each name has its reason here, and in tests/server/test_aiohttp_internals.py a test that fails when a version of aiohttp changes it.
-The getters and the name of an attribute are used in place of functions where a request would pay for the call.
+The getters are used in place of functions where a request would pay for the call.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Final
 
 from aiohttp import StreamReader, web
 from aiohttp.helpers import rfc822_formatted_time as rfc822_formatted_time
@@ -20,12 +19,6 @@ from yarl import URL
 # `LineTooLong` names the limit that a request line or header exceeds. `PayloadEncodingError` is what the parser in Python raises for a
 # malformed chunk while the body is read; where aiohttp is compiled, the request is refused instead. Neither is in the documentation.
 # `rfc822_formatted_time` makes the header `Date` once a second.
-
-MATCH_INFO: Final = "_match_info"
-"""The attribute of a request with the route that answers it, for `setattr`.
-
-aiohttp sets it in a method that also runs the middlewares and searches paths without parameters in three coroutines.
-"""
 
 head_waiter: Callable[[web.RequestHandler], asyncio.Future[None] | None] = attrgetter("_waiter")
 """Return what a connection waits for until the head of a request has arrived; None while a request is answered.

@@ -33,7 +33,6 @@ from server.http import (
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
-from server.http.connections import PIPELINE
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
 from server.http.forms import receive_form
@@ -110,8 +109,9 @@ def create_app(
     app[RECEIVE_FORM] = receive_form
     authenticator = Authenticator(store_resolver, authenticate)
     served = ServedMethods(app.router, policies, store_resolver)
-    app[PIPELINE] = pipeline(settings, policies, limiter, authenticator, served, app[CATALOGUE_CACHE], app[HEALTH])
-    app.middlewares.append(app[PIPELINE])
+    app.middlewares.append(
+        pipeline(settings, policies, limiter, authenticator, served, app[CATALOGUE_CACHE], app[HEALTH])
+    )
     event_streams.add_streams(app, limiter, authenticator)
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket

@@ -6,20 +6,18 @@ docs/reference/shared.md#connections lists the limits.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from collections.abc import Callable
 from typing import Any, cast
 
 from aiohttp import hdrs, web
-from aiohttp.typedefs import Middleware
 from multidict import istr
 
 from kernel import logging
 from kernel.errors import MalformedRequest
 from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
-from rest_facade.aiohttp_internals import MATCH_INFO, AppRunner, LineTooLong, head_waiter
+from rest_facade.aiohttp_internals import AppRunner, LineTooLong, head_waiter
 from rest_facade.responses import UNEXPECTED_ERROR
 from server.http import graphql_errors
 from server.http.limits import ConcurrencyLimiter
@@ -38,14 +36,13 @@ OPTIONS: dict[str, Any] = {
 
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
+_CONTINUE = "100-continue"
 # aiohttp itself refuses repeated headers of HTTP, such as `Host`.
 _SINGLE_HEADERS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Tenant-ID"), istr("Idempotency-Key"))
 
 # Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
 SERVER_NAME = "vitrine"
 SETTINGS = web.AppKey("settings", Settings)
-PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
-"""The application's only middleware."""
 
 
 class Connection(web.RequestHandler):
@@ -229,15 +226,16 @@ class Runner(AppRunner):
 
     def server_for(self, server: web.Server) -> web.Server:
         """Return the server of the connections."""
-        handler = _direct_handler(self.app)
         limits = _ConnectionLimits(self.app[SETTINGS])
-        return _Server(limits, handler, request_factory=_with_combined_headers(server.request_factory))
+        make_request = _with_combined_headers(server.request_factory)
+        return _Server(limits, server.request_handler, request_factory=make_request)
 
 
 def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Callable[..., web.BaseRequest]:
     """Make requests in which a credential, store or key that was sent several times is one list (RFC 9110, section 5.3).
 
-    The list is malformed, so that such a request is refused, whichever of the values a proxy in front looked at.
+    The list is malformed, so that such a request is refused, whichever of the values a proxy in front looked at. Expectations other than
+    100-continue, which aiohttp refuses, are left out: they may be ignored (section 10.1.1).
     """
 
     def make(*arguments: Any) -> web.BaseRequest:
@@ -246,29 +244,14 @@ def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Call
         if not sent:  # as of a head that can't be parsed
             return request
         repeated = {name: values for name in _SINGLE_HEADERS if len(values := sent.getall(name, ())) > 1}
-        if not repeated:
+        has_other_expectation = sent.get(hdrs.EXPECT, _CONTINUE).lower() != _CONTINUE
+        if not (repeated or has_other_expectation):
             return request
         headers = sent.copy()
         for name, values in repeated.items():
             headers[name] = ", ".join(values)
+        if has_other_expectation:
+            headers.popall(hdrs.EXPECT)
         return request.clone(headers=headers)
 
     return make
-
-
-def _direct_handler(app: web.Application) -> Any:
-    """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
-    resolve, serve = app.router.resolve, app[PIPELINE]
-
-    async def handle(request: web.Request) -> web.StreamResponse:
-        match = await resolve(request)
-        match.add_app(app)
-        match.freeze()
-        setattr(request, MATCH_INFO, match)
-        if hdrs.EXPECT in request.headers:
-            # Others than 100-continue are ignored (RFC 9110, section 10.1.1).
-            with contextlib.suppress(web.HTTPExpectationFailed):
-                await match.expect_handler(request)
-        return await serve(request, match.handler)
-
-    return handle

@@ -17,7 +17,6 @@ from yarl import URL
 
 from rest_facade import aiohttp_internals
 from rest_facade.aiohttp_internals import (
-    MATCH_INFO,
     AppRunner,
     LineTooLong,
     PayloadEncodingError,
@@ -105,19 +104,6 @@ async def test_rfc822_formatted_time_is_the_header_date_of_now():
     time = parsedate_to_datetime(rfc822_formatted_time())
     assert rfc822_formatted_time().endswith(" GMT")
     assert abs(time - datetime.now(UTC)) < timedelta(seconds=5)
-
-
-async def test_match_info_is_the_attribute_behind_the_property_and_its_application_that_of_the_request():
-    app = web.Application()
-    route = app.router.add_get("/a", answer)
-    match = web.UrlMappingMatchInfo({}, route)
-    match.add_app(app)
-    match.freeze()
-    request = make_mocked_request("GET", "/a")
-    setattr(request, MATCH_INFO, match)
-    assert request.match_info is match
-    assert request.match_info.route is route
-    assert request.app is app
 
 
 async def test_head_waiter_is_pending_before_the_head_of_a_request_is_complete_and_none_while_it_is_answered():
