@@ -1,68 +1,18 @@
-"""Make an example of each request body from its schema and the names of its members."""
+"""Make an example of each request body from its schema and the names of its members, by `examples.toml`."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kernel.json_schema import Schema
 
 _ID = "0198f0de-0000-7000-8000-00000000cafe"
-_BY_NAME: Mapping[str, Any] = {
-    "alt": "Caneca branca, de frente",
-    "carrier": "Correios",
-    "city": "São Paulo",
-    "client_id": "app_5b1d2c",
-    "client_secret": "q7Jt0nXy3vRk9sBd2mWz",
-    "code": "BEMVINDO10",
-    "compare_at_cents": 4990,
-    "complement": "ap. 2",
-    "country": "BR",
-    "cpf": "529.982.247-25",
-    "customer_email": "ana@example.com",
-    "customer_name": "Ana Souza",
-    "description": "<p>Esmaltada à mão.</p>",
-    "district": "Centro",
-    "email": "ana@example.com",
-    "events": "order.created",
-    "grant_type": "authorization_code",
-    "name": "Caneca Sereno",
-    "notes": "Deixar na portaria",
-    "number": "10",
-    "password": "uma senha comprida",
-    "per_address": 1200,
-    "phone": "11 99999-0000",
-    "price_cents": 3990,
-    "quantity": 2,
-    "rate_limit": 60000,
-    "redirect_uri": "https://app.example.com/callback",
-    "scopes": "read_orders",
-    "short_description": "Esmaltada à mão.",
-    "since": "2026-11-01T00:00:00Z",
-    "sku": "CAN-38",
-    "slug": "caneca-sereno",
-    "state": "SP",
-    "status": "A",
-    "stock": 25,
-    "street": "Rua das Flores",
-    "tracking_code": "BR123456789BR",
-    "until": "2026-11-30T00:00:00Z",
-    "url": "https://example.com/caneca.png",
-    "zipcode": "01001-000",
-}
-"""Values of members, by name; one that doesn't fit the schema of a member is not used for it."""
-_BY_TAG: Mapping[str, Mapping[str, Any]] = {
-    "auth": {"name": "Ana Souza", "code": "123456"},
-    "carts": {"name": "Ana Souza"},
-    "categories": {"name": "Mesa posta", "slug": "mesa-posta"},
-    "event-endpoints": {"url": "https://app.example.com/events"},
-    "oauth": {"code": "Vq8hJ2mXs0"},
-    "orders": {"status": "C"},
-    "storefront-keys": {"name": "Loja", "scopes": "storefront:read"},
-    "webhooks": {"url": "https://app.example.com/events"},
-}
-"""Values where they differ from the others, by the tag of the operation."""
+_VALUES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_BY_NAME, _BY_TAG = _VALUES["names"], _VALUES["tags"]
 _BY_TYPE: Mapping[str, Any] = {"string": "kq3N0m1aVb9pT2xY", "integer": 1, "boolean": True}
 
 
