@@ -15,8 +15,9 @@ from kernel.scope import Scope
 from models.reading.queries import Row, ToMany, ToOne
 from schema.enums import PaymentKind, PaymentState, RefundState
 from schema.fields import calculated, column, computed, entity_type, object_type, output_field, referenced, relation
-from schema.inputs import input_type, optional_field
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt, DateTime
+from schema.types.interfaces import AddressObject
 from schema.types.pricing import PaymentMethodObject
 from schema.types.references import Order
 from schema.unset import Unset
@@ -201,17 +202,11 @@ class PaymentOptionObject:
 
 
 @input_type
+@optional_copies(AddressObject, "street number complement district city state zipcode country")
 class BillingAddressInput:
     """The address of who pays."""
 
-    street: str | None = optional_field("The street.")
-    number: str | None = optional_field("The street number.")
-    complement: str | None = optional_field("Apartment, floor, etc.")
-    district: str | None = optional_field("The district (bairro).")
-    city: str | None = optional_field("The city.")
     state: str | None = optional_field("The state.")
-    zipcode: str | None = optional_field("The CEP.")
-    country: str | None = optional_field("The country code, ISO 3166 alpha-2.")
 
 
 @input_type

@@ -142,20 +142,13 @@ class UserObject:
 
 
 @input_type
+@optional_copies(AddressObject, "firstname lastname street number complement district city state zipcode country phone")
 class ProfileAddressInput:
     """Members of an address of a profile."""
 
     firstname: str | None = optional_field("The first name.")
     lastname: str | None = optional_field("The last name.")
-    street: str | None = optional_field("The street.")
-    number: str | None = optional_field("The street number.")
-    complement: str | None = optional_field("Apartment, floor, etc.")
-    district: str | None = optional_field("The district (bairro).")
-    city: str | None = optional_field("The city.")
     state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
-    zipcode: str | None = optional_field("The CEP.")
-    country: str | None = optional_field("The country code, ISO 3166 alpha-2.")
-    phone: str | None = optional_field("The phone number.")
 
 
 @input_type

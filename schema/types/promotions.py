@@ -192,15 +192,10 @@ class PromotionProductInput:
 
 
 @one_of_input
+@optional_copies(PromotionConditionObject, "cents number grams flag texts ids products")
 class PromotionValueInput:
     """The value of a condition: the one that its kind takes (`promotion_condition_types`)."""
 
-    cents: BigInt | None = optional_field("An amount, in cents.")
-    number: BigInt | None = optional_field("A number.")
-    grams: BigInt | None = optional_field("A weight, in grams.")
-    flag: bool | None = optional_field("Whether it is so.")
-    texts: list[str] | None = optional_field("Texts, such as codes.")
-    ids: list[ID] | None = optional_field("Records.")
     products: list[PromotionProductInput] | None = optional_field("Products and how many units are required.")
 
 
