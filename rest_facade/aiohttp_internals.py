@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from aiohttp import StreamReader, web
-from aiohttp.helpers import rfc822_formatted_time as rfc822_formatted_time
 from aiohttp.http_exceptions import LineTooLong as LineTooLong
 from aiohttp.http_exceptions import PayloadEncodingError as PayloadEncodingError
 from yarl import URL
 
 # `LineTooLong` names the limit that a request line or header exceeds. `PayloadEncodingError` is what the parser in Python raises for a
 # malformed chunk while the body is read; where aiohttp is compiled, the request is refused instead. Neither is in the documentation.
-# `rfc822_formatted_time` makes the header `Date` once a second.
 
 head_waiter: Callable[[web.RequestHandler], asyncio.Future[None] | None] = attrgetter("_waiter")
 """Return what a connection waits for until the head of a request has arrived; None while a request is answered.

@@ -18,19 +18,17 @@ from typing import Any, TypeGuard
 import brotli
 import orjson
 import zstandard
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
 from kernel.errors import DomainError, RateLimited, TenantClosed, Unauthenticated, Unavailable, UnsupportedEncoding
 from kernel.request_parts import record_compression, record_serialization
 from kernel.work_queues import run_in_thread
-from rest_facade.aiohttp_internals import rfc822_formatted_time
 
 JSON = "application/json"
 WRITE_SIZE = 64 * 1024
 _NOT_MODIFIED = 304
-_WITHOUT_BODY = (204, _NOT_MODIFIED)
 UNEXPECTED_ERROR = "an unexpected error occurred"
 DATABASE_ERROR = "a database error occurred"
 
@@ -54,15 +52,10 @@ def lift_timeout(request: web.Request) -> None:
 
 
 class BytesResponse(web.Response):
-    """A response with a bytes body, written without aiohttp's steps for cookies, compression and streaming: most of a small one's cost.
-
-    HEAD, HTTP/1.0, responses without a body and those that close the connection need these steps.
-    """
+    """A response with a bytes body, a large one written in pieces, so that a client that does not read it stops the writing."""
 
     encodings: MutableMapping[str, bytes] | None = None
     """The body in each content coding, for a body that is sent again (`compress`)."""
-    writer: AbstractStreamWriter | None = None
-    """What the response is written to without these steps."""
     has_pieces = False
 
     def __init__(
@@ -73,47 +66,22 @@ class BytesResponse(web.Response):
             all_headers[hdrs.CONTENT_TYPE] = content_type
         super().__init__(body=body, status=status, headers=all_headers)
 
-    @property
-    def keep_alive(self) -> bool | None:
-        """Whether the connection stays open; None before the response is prepared."""
-        return super().keep_alive if self.writer is None else True
-
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write the status line and headers."""
         body = self.body
         self.has_pieces = isinstance(body, bytes) and len(body) > WRITE_SIZE and request.method != hdrs.METH_HEAD
-        if (
-            self.keep_alive is False  # by `force_close`
-            or not isinstance(request, web.Request)
-            or not isinstance(body, bytes)
-            or not request.keep_alive
-            or request.version != HttpVersion11
-            or request.method == hdrs.METH_HEAD
-            or self.status in _WITHOUT_BODY
-        ):
-            return await super().prepare(request)
-        headers, writer = self.headers, request.writer
-        headers[hdrs.CONTENT_LENGTH] = str(len(body))
-        headers[hdrs.DATE] = rfc822_formatted_time()
-        await request.app.on_response_prepare.send(request, self)
-        await writer.write_headers(f"HTTP/1.1 {self.status} {self.reason}", headers)
-        self.writer = writer
-        return writer
+        return await super().prepare(request)
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Write the body; a large one in pieces, so that a client that does not read it stops the writing."""
-        body, writer = self.body, self.writer
-        assert isinstance(body, bytes)
-        if self.has_pieces:
-            write, view = self.write if writer is None else writer.write, memoryview(body)
-            for start in range(0, len(body), WRITE_SIZE):
-                await write(view[start : start + WRITE_SIZE])
-        if writer is not None:
-            await writer.write_eof(b"" if self.has_pieces else body)
-        elif self.has_pieces:
-            await web.StreamResponse.write_eof(self)
-        else:
+        """Write the body."""
+        body = self.body
+        if not (self.has_pieces and isinstance(body, bytes)):
             await super().write_eof(data)
+            return
+        view = memoryview(body)
+        for start in range(0, len(body), WRITE_SIZE):
+            await self.write(view[start : start + WRITE_SIZE])
+        await web.StreamResponse.write_eof(self)
 
 
 def json_response(body: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -215,8 +183,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {"br": _brotli, "gzip": _gzip, "z
 
 def is_compressible(response: web.StreamResponse) -> TypeGuard[web.Response]:
     """Return whether a response is large enough, has no coding yet, and is of a media type that shrinks; streams never are."""
-    # Most are `BytesResponse`, and to compare the type costs less.
-    if type(response) is not BytesResponse and not isinstance(response, web.Response):
+    if not isinstance(response, web.Response):
         return False
     body = response.body
     return (

@@ -187,10 +187,7 @@ def default_limit_of(actor: Actor) -> int:
 
 def has_credential(headers: Mapping[str, str]) -> bool:
     """Return whether the request carries a credential or a gateway signature."""
-    for name in _CREDENTIALS:  # noqa: SIM110  # a generator costs three times as much
-        if name in headers:
-            return True
-    return False
+    return any(name in headers for name in _CREDENTIALS)
 
 
 class _CallerLimit(NamedTuple):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,6 @@ from rest_facade.aiohttp_internals import (
     buffered_chunks,
     head_waiter,
     replace_url,
-    rfc822_formatted_time,
 )
 
 
@@ -98,12 +95,6 @@ async def test_payload_encoding_error_is_what_the_parser_in_python_raises_for_a_
     (error,) = errors
     assert isinstance(error, PayloadEncodingError)
     assert not isinstance(error, web.RequestPayloadError)
-
-
-async def test_rfc822_formatted_time_is_the_header_date_of_now():
-    time = parsedate_to_datetime(rfc822_formatted_time())
-    assert rfc822_formatted_time().endswith(" GMT")
-    assert abs(time - datetime.now(UTC)) < timedelta(seconds=5)
 
 
 async def test_head_waiter_is_pending_before_the_head_of_a_request_is_complete_and_none_while_it_is_answered():
