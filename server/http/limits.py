@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from aiohttp import hdrs, web
@@ -76,9 +77,7 @@ class ProcessCounters:
     async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one request; not allowed when the limit was reached before."""
         now = self._clock()
-        windows = self._windows.get(window)
-        if windows is None:
-            windows = self._windows[window] = {}
+        windows = self._windows.setdefault(window, {})
         current = windows.get(key)
         if current is None or current.ends_at <= now:
             windows.pop(key, None)  # a new window goes to the end of the dict
@@ -89,8 +88,7 @@ class ProcessCounters:
 
     async def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""
-        windows = self._windows.get(window)
-        current = None if windows is None else windows.get(key)
+        current = self._windows.get(window, {}).get(key)
         if current is None or current.ends_at <= self._clock():
             return _state(limit, 1, time.time() + window)
         return _state(limit, current.count + 1, current.reset_at)
@@ -135,15 +133,13 @@ class ConcurrencyLimiter:
             del self._open[key]
 
 
+@dataclass(slots=True)
 class _Window:
     """A count with its end on the monotonic clock and, for the response headers, on the wall clock."""
 
-    __slots__ = ("count", "ends_at", "reset_at")
-
-    def __init__(self, ends_at: float, reset_at: float) -> None:
-        self.count = 0
-        self.ends_at = ends_at
-        self.reset_at = reset_at
+    ends_at: float
+    reset_at: float
+    count: int = 0
 
 
 def _state(limit: int, count: int, reset_at: float) -> RateLimitState:

@@ -34,7 +34,6 @@ _SECONDS = metrics.histogram(
 )
 # Paths and methods that no route has are chosen by clients.
 _NO_ROUTE = ("", "none")
-_keys: dict[tuple[metrics.Labels, int], metrics.Labels] = {}
 
 
 def assign_request_id(request: web.Request) -> str:
@@ -48,12 +47,8 @@ def assign_request_id(request: web.Request) -> str:
 def count_request(policy: RoutePolicy | None, family: str, status: int, seconds: float) -> None:
     """Record a finished request; the policy is that of its route, if it has one."""
     labels = (family, *_NO_ROUTE) if policy is None else policy.metric
-    key = _keys.get((labels, status))
-    if key is None:
-        key = _keys[labels, status] = (*labels, str(status))
-    counts = _REQUESTS.values
-    counts[key] = counts.get(key, 0) + 1
-    _SECONDS.observe(_SECONDS.values.get(labels) or _SECONDS.child(*labels), seconds)
+    _REQUESTS.add(*labels, str(status))
+    _SECONDS.observe(_SECONDS.child(*labels), seconds)
 
 
 def log_request(request: web.Request, status: int, started: float, error_code: str | None) -> None:

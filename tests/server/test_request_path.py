@@ -26,7 +26,7 @@ ACCEPT = os.environ.get("VITRINE_ACCEPT") == "1"
 DOCUMENT = '{ products(limit: 3, status: "A") { id name price_cents category { id name } images { url alt } } }'
 
 Send: TypeAlias = Callable[[], Awaitable[Response]]
-BUDGETS = {"graphql": 31, "list": 33, "legacy put": 47, "checkout": 62, "notification": 50, "change": 45}
+BUDGETS = {"graphql": 30, "list": 32, "legacy put": 46, "checkout": 61, "notification": 49, "change": 44}
 
 
 async def graphql(sample: SampleStore) -> Send:
