@@ -9,6 +9,7 @@ from aiohttp import hdrs, web
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
+from auth.store_resolution import CachedStoreResolver
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
@@ -31,7 +32,7 @@ from server.http import (
     media_uploads,
     option_files,
 )
-from server.http.authentication import Authenticate, Authenticator, StoreResolver
+from server.http.authentication import Authenticate, Authenticator
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
@@ -56,7 +57,7 @@ def facade_routes() -> list[Route]:
 def create_app(
     settings: Settings,
     *,
-    store_resolver: StoreResolver,
+    store_resolver: CachedStoreResolver,
     authenticate: Authenticate,
     counters: Counters | None = None,
     checks: Checks | None = None,
@@ -121,7 +122,7 @@ def create_app(
 
 
 def _offered_store(
-    settings: Settings, store_resolver: StoreResolver
+    settings: Settings, store_resolver: CachedStoreResolver
 ) -> Callable[[web.Request], Awaitable[OfferedStore]]:
     """Return the function that finds the store of the playground's page."""
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from aiohttp import hdrs, web
 
+from auth.store_resolution import CachedStoreResolver
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from server.domain_settings import shows_example_storefront
-from server.http.authentication import StoreResolver
 from server.http.html_pages import config_script, html_page, page_headers
 from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, OfferedStore, built_version
 
@@ -28,7 +28,7 @@ _BODY = '<div id="backoffice"><noscript>A administração da loja precisa de Jav
 def add_routes(
     app: web.Application,
     settings: Settings,
-    store_resolver: StoreResolver,
+    store_resolver: CachedStoreResolver,
     offered_store: Callable[[web.Request], Awaitable[OfferedStore]],
 ) -> None:
     """Add `/admin` and the paths below it, which are 404 at an address of no store."""

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
+from auth.store_resolution import CachedStoreResolver
 from auth.storefront_keys import derived_storefront_key
 from domain.content.redirects import SEGMENTS, find_target, opens
 from kernel.accepted_types import accepted_types
@@ -26,7 +27,6 @@ from kernel.settings import Settings
 from server import mail_page
 from server.authorization_metadata import own_address
 from server.domain_settings import shows_example_storefront
-from server.http.authentication import StoreResolver
 from server.http.families import FAMILIES
 from server.http.html_pages import config_script, html_page, page_headers, style_source
 from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
@@ -65,7 +65,7 @@ _SHOP_HEADERS = _headers(script="'self'", style="'self'", connect="'self'", img=
 _PLAIN_HEADERS = _headers(style=style_source(_STYLE), img="data:")
 
 
-def add_routes(app: web.Application, settings: Settings, store_resolver: StoreResolver) -> None:
+def add_routes(app: web.Application, settings: Settings, store_resolver: CachedStoreResolver) -> None:
     """Add `/` and the paths of the storefront, which are 404 where it is not served; call it after all other routes were added."""
     taken = [*(family.prefix for family in FAMILIES), *(resource.canonical for resource in app.router.resources())]
 

@@ -12,6 +12,7 @@ from aiohttp import hdrs, web
 from multidict import CIMultiDict, istr
 
 from auth.credential_cache import process_cache
+from auth.store_resolution import CachedStoreResolver
 from kernel import clock
 from kernel.cache import BoundedCache
 from kernel.errors import TenantNotFound
@@ -28,27 +29,6 @@ _MAX_USER_AGENT_LENGTH = 300
 _MAX_CACHED = 10_000
 # Anonymous here: the handler's operation decides who is allowed.
 _ANONYMOUS = (Credential.STORE, Credential.SIGNATURE)
-
-
-class StoreResolver(Protocol):
-    """Resolve the store of a host (`auth.store_resolution.CachedStoreResolver`).
-
-    `generation`, if present, grows whenever earlier results may be stale.
-    """
-
-    async def resolve(
-        self, host: str, tenant_header: str | None, *, public: bool, allow_maintenance: bool = False
-    ) -> Store:
-        """Return the store; raises TenantNotFound, TenantMismatch (not on public routes) or TenantClosed."""
-        ...
-
-    def is_shared(self, host: str) -> bool:
-        """Return whether several stores share the address."""
-        ...
-
-    async def primary_host(self, host: str) -> str | None:
-        """Return the host to which browsers are redirected from this one, if they are."""
-        ...
 
 
 class Authenticate(Protocol):
@@ -77,7 +57,7 @@ class _CachedCaller:
     store: Store
     actor: Actor
     until: datetime
-    generations: tuple[int | None, int]
+    generations: tuple[int, int]
 
 
 class Authenticator:
@@ -87,7 +67,7 @@ class Authenticator:
     cost a tenth of a small read.
     """
 
-    def __init__(self, store_resolver: StoreResolver, authenticate: Authenticate) -> None:
+    def __init__(self, store_resolver: CachedStoreResolver, authenticate: Authenticate) -> None:
         self._store_resolver = store_resolver
         self._authenticate = authenticate
         self._credentials = process_cache()
@@ -107,32 +87,27 @@ class Authenticator:
         """
         if headers is None:
             headers = request.headers
-        cached = self.cached_scope(headers, policy, client_ip, request_id)
-        if cached is not None:
-            return cached
         # Not request.host: without the header that is the socket's own address, which the client didn't send.
-        host = headers.get(hdrs.HOST, "")
-        if not host.isascii():
-            raise TenantNotFound
-        now = clock.now()
-        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
-        store = await self._store_resolver.resolve(
-            host,
-            await self._tenant(request, policy, host, headers),
-            public=policy.route.credential in _ANONYMOUS,
-            allow_maintenance=policy.route.allow_maintenance,
-        )
-        actor = await self._caller(store, policy, headers, now, client_ip, request_id)
-        if (
-            policy.route.credential not in _ANONYMOUS
-            and generations[0] is not None
-            and actor.verified_until is not None
-        ):
-            self._cache.keep(
-                _cache_key(headers, host, policy),
-                _CachedCaller(store, actor, actor.verified_until, generations),
-                shares_of_address(client_ip)[0],
+        host, now = headers.get(hdrs.HOST, ""), clock.now()
+        # Without a credential there is nothing to look up, and the actor is named after the address.
+        key = None if policy.route.credential in _ANONYMOUS else _cache_key(headers, host, policy)
+        cached = self._find(key, now) if key is not None else None
+        if cached is not None:
+            store, actor = cached.store, cached.actor
+        else:
+            if not host.isascii():
+                raise TenantNotFound
+            generations = self._generations()
+            store = await self._store_resolver.resolve(
+                host,
+                await self._tenant(request, policy, host, headers),
+                public=policy.route.credential in _ANONYMOUS,
+                allow_maintenance=policy.route.allow_maintenance,
             )
+            actor = await self._caller(store, policy, headers, now, client_ip, request_id)
+            if key is not None and actor.verified_until is not None:
+                cached = _CachedCaller(store, actor, actor.verified_until, generations)
+                self._cache.keep(key, cached, shares_of_address(client_ip)[0])
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
         return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
 
@@ -147,27 +122,13 @@ class Authenticator:
             and self._store_resolver.is_shared(headers.get(hdrs.HOST, ""))
         )
 
-    def cached_scope(
-        self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
-    ) -> Scope | None:
-        """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""
-        if policy.route.credential in _ANONYMOUS:
-            return None
-        now = clock.now()
-        cached = self._find(_cache_key(headers, headers.get(hdrs.HOST, ""), policy), now)
-        if cached is None:
-            return None
-        user_agent = headers.get(hdrs.USER_AGENT, "")
-        if len(user_agent) > _MAX_USER_AGENT_LENGTH or not user_agent.isascii():
-            user_agent = _truncated(user_agent)
-        return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
-
     def _find(self, key: bytes, now: datetime) -> _CachedCaller | None:
         cached = self._cache.find(key)
-        if cached is None or cached.until <= now:
-            return None
-        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
-        return cached if cached.generations == generations else None
+        is_valid = cached is not None and cached.until > now and cached.generations == self._generations()
+        return cached if is_valid else None
+
+    def _generations(self) -> tuple[int, int]:
+        return self._store_resolver.generation, self._credentials.generation
 
     async def _tenant(
         self, request: web.Request, policy: RoutePolicy, host: str, headers: Mapping[str, str]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from aiohttp import hdrs, web
 
+from auth.store_resolution import CachedStoreResolver
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.ip_addresses import is_loopback, peer_address
 from kernel.settings import Settings
 from kernel.signatures import constant_time_equal
 from rest_facade.responses import json_response
-from server.http.authentication import StoreResolver
 
 PATH = "/internal/hosts/allowed"
 # What proxies add to the requests of others: with one of them, loopback is the proxy's address, not the client's.
 _FORWARDING = (hdrs.X_FORWARDED_FOR, hdrs.FORWARDED, "Via", "X-Real-IP")
 
 
-def add_routes(app: web.Application, settings: Settings, store_resolver: StoreResolver) -> None:
+def add_routes(app: web.Application, settings: Settings, store_resolver: CachedStoreResolver) -> None:
     """Add the route. It is for callers on this machine and those that send VITRINE_INTERNAL_SECRET; for others it is 404."""
 
     async def allowed(request: web.Request) -> web.Response:
@@ -31,7 +31,7 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
     app.router.add_get(PATH, allowed)
 
 
-async def _is_served(store_resolver: StoreResolver, host: str) -> bool:
+async def _is_served(store_resolver: CachedStoreResolver, host: str) -> bool:
     """Return whether the host is shared or a store's, open or not: its customers read why it is closed."""
     if store_resolver.is_shared(host):
         return True

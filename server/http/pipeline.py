@@ -142,9 +142,7 @@ def pipeline(
                 ):
                     return await handler(request)
                 try:
-                    scope = authenticator.cached_scope(headers, policy, address, current_request_id)
-                    if scope is None:
-                        scope = await authenticator.create_scope(request, policy, address, current_request_id)
+                    scope = await authenticator.create_scope(request, policy, address, current_request_id)
                 except (TenantNotFound, TenantClosed):
                     if policy.route.attempt_limit:
                         await count_address_attempt(address, policy.route.attempt_limit, clock.now())

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 
 from aiohttp import hdrs, web
 
+from auth.store_resolution import CachedStoreResolver
 from kernel.errors import DomainError
 from kernel.scope import Store
-from server.http.authentication import TENANT_HEADER, StoreResolver
+from server.http.authentication import TENANT_HEADER
 from server.http.routes import RoutePolicy
 
 
@@ -19,7 +20,7 @@ class ServedMethods:
         self,
         router: web.UrlDispatcher,
         policies: Mapping[web.AbstractRoute, RoutePolicy],
-        store_resolver: StoreResolver,
+        store_resolver: CachedStoreResolver,
     ) -> None:
         self._router = router
         self._policies = policies

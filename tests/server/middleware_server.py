@@ -49,6 +49,7 @@ class FakeStoreResolver:
     """Resolve the stores above by id, and the demo store by its host."""
 
     hosts: list[str] = field(default_factory=list)
+    generation: int = 0
 
     def is_shared(self, host: str) -> bool:
         return False

@@ -34,10 +34,6 @@ ROUTES = (
 ADMIN = {"Authorization": "Bearer admin"}
 
 
-class VersionedStoreResolver(FakeStoreResolver):
-    generation = 0
-
-
 class ExpiringAuthenticator(FakeAuthenticator):
     """Set an expiry like the real authenticator."""
 
@@ -50,7 +46,7 @@ class ExpiringAuthenticator(FakeAuthenticator):
 
 @pytest.fixture
 async def server():
-    store_resolver, credentials = VersionedStoreResolver(), ExpiringAuthenticator()
+    store_resolver, credentials = FakeStoreResolver(), ExpiringAuthenticator()
     async with run_server(*ROUTES, store_resolver=store_resolver, authenticate=credentials) as running_server:
         running_server.store_resolver, running_server.credentials = store_resolver, credentials
         yield running_server

@@ -16,7 +16,15 @@ from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential, Route
 from server.http import connections
-from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
+from tests.server.middleware_server import (
+    DEMO,
+    IN_MAINTENANCE,
+    MAINTENANCE,
+    OTHER,
+    SUSPENDED,
+    FakeStoreResolver,
+    run_server,
+)
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 UNKNOWN_ID = "01900000-0000-7000-8000-0000000000ff"
@@ -378,7 +386,7 @@ async def test_a_body_that_never_arrives_times_out(monkeypatch):
 
 
 async def test_the_store_lookup_counts_towards_the_timeout():
-    class Sleepy:
+    class Sleepy(FakeStoreResolver):
         async def resolve(self, *_, **__):
             await asyncio.sleep(30)
 
