@@ -214,6 +214,9 @@ async def _is_unchanged(store: Store) -> bool:
 
 # --- The jobs --------------------------------------------------------------------------------------------------------------
 
+# Of a statement that needs no time. Not `created_at <= $1`: a store that is younger than now exists, after a clock that was ahead.
+_ANY_TIME = "$1::timestamptz is not null"
+
 
 def _stores_with(table: str, condition: str) -> str:
     """Return the statement that finds the stores with such rows of a table."""
@@ -223,7 +226,7 @@ def _stores_with(table: str, condition: str) -> str:
 def _stores_that_have(table: str, columns: str = "t.*") -> str:
     """Return the statement that finds the stores with rows of a large table: it reads one of each, not all of them."""
     first = f"select from {table} x where x.tenant_id = t.id limit 1"
-    return f"select {columns} from tenants t cross join lateral ({first}) own where t.created_at <= $1 order by t.id"
+    return f"select {columns} from tenants t cross join lateral ({first}) own where {_ANY_TIME} order by t.id"
 
 
 _STORES_WITH_UNPAID_ORDERS = _stores_with(
@@ -243,21 +246,21 @@ _STORES_WITH_PENDING_CART_EVENTS = _stores_with(
 _STORES_WITH_ABANDONED_CARTS = _stores_with(
     "carts", "status = 'open' and abandoned_at is null and updated_at <= $1::timestamptz - interval '1 hour'"
 )
-_STORES_WITH_STOCK_CHANGES = _stores_with("stock_changes", "$1::timestamptz is not null")
-_STORES_WITH_SWITCHED_WAREHOUSES = _stores_with("warehouses", "is_switching and $1::timestamptz is not null")
-_STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
+_STORES_WITH_STOCK_CHANGES = _stores_with("stock_changes", _ANY_TIME)
+_STORES_WITH_SWITCHED_WAREHOUSES = _stores_with("warehouses", f"is_switching and {_ANY_TIME}")
+_STORES_WITH_ORDER_MAILS = _stores_with("order_mails", _ANY_TIME)
 _NEWEST_NOTICE = "(select n.id from stock_notices n where n.tenant_id = t.id order by n.id desc limit 1)"
 _STORES_WITH_STOCK_NOTICES = _stores_that_have(
     "stock_notices", f"t.*, concat({CATALOGUE_VERSION}, ' ', {_NEWEST_NOTICE}) as state"
 )
 _STORES_WITH_ORDERS = _stores_that_have("orders")
-_STORES_WITH_LEDGER_QUEUE = _stores_with("ledger_queue", "$1::timestamptz is not null")
+_STORES_WITH_LEDGER_QUEUE = _stores_with("ledger_queue", _ANY_TIME)
 # The stores are divided among this many jobs, so that workers share them.
 _RETENTION_JOBS = 4
-_STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
+_STORES_OF_JOB = f"select * from tenants where {_ANY_TIME} and id % {{count}} = {{number}} order by id"
 _BULK_PER_BATCH = 500
 _STORES_WITH_MEDIA = _stores_that_have("media_files")
-_STORES_WITH_WAITING_OPTION_FILES = _stores_with("option_files", "created_at <= $1 and order_id is null")
+_STORES_WITH_WAITING_OPTION_FILES = _stores_with("option_files", f"{_ANY_TIME} and order_id is null")
 
 
 def _in_batches(name: str, work: Callable[..., Awaitable[int]], size: int) -> Callable[[Scope], Awaitable[int]]:

@@ -51,7 +51,7 @@ STORES_TO_MEASURE = """
         select bool_or(u.requests > 0 and u.hour >= $1::timestamptz - interval '2 hours') as is_used,
             bool_or(u.stored_rows is not null) as is_measured
         from store_usage u where u.tenant_id = t.id and u.hour > $1::timestamptz - interval '1 day'
-    ) today where t.created_at <= $1 and (today.is_used or today.is_measured is not true) order by t.id
+    ) today where today.is_used or today.is_measured is not true order by t.id
 """
 _TABLES = """
 SELECT c.relname::text AS name, c.reltuples AS rows, pg_total_relation_size(c.oid) AS bytes

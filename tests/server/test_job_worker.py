@@ -16,6 +16,7 @@ import pytest
 from auth.configuration import configure
 from domain import jobs
 from domain.jobs import JOBS, Job, JobResult, for_each_store
+from domain.store_usage import STORES_TO_MEASURE
 from domain.unchanged_stores import UnchangedStores
 from kernel import logging
 from kernel.clock import now
@@ -446,3 +447,18 @@ async def test_a_store_that_changed_since_the_run_began_is_left_alone(sample: Sa
         await platform.execute(f"update tenants set {change} where id = $1", sample.store.id)
     assert await jobs._in_store(sample.store, work) is None
     assert done == [sample.store.id], change
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [jobs._STORES_WITH_ORDERS, jobs._STORES_OF_JOB.format(count=1, number=0), STORES_TO_MEASURE],
+    ids=["orders", "all", "usage"],
+)
+async def test_a_store_that_was_created_while_the_clock_was_ahead_is_found_when_it_is_set_back(
+    sample: SampleStore, statement: str
+):
+    await sample.place_order((sample.mug, 1), email="ana@example.com")
+    async with db.cross_store_connection() as platform:
+        ahead = "update tenants set created_at = created_at + interval '1 day' where id = $1"
+        await platform.execute(ahead, sample.store.id)
+        assert sample.store.id in {row["id"] for row in await platform.fetch(statement, now())}
