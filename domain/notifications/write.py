@@ -58,21 +58,22 @@ def _staff(privileges: str) -> str:
 """
 
 
+_INSERT = f"""
+INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
+SELECT $1, {_public_id("$2")}, u.id, $4, recipients.title, recipients.message, $7
+FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
+WHERE u.status = 'A' AND u.deleted_at IS NULL
+"""
 _ABOUT_ORDER = f"""
-WITH recipients AS (
+WITH recipients AS (SELECT r.id, $5::text AS title, $6::text AS message FROM (
     SELECT o.user_id AS id FROM orders o WHERE o.tenant_id = $1 AND o.id = $8
     UNION
     SELECT u.id FROM order_lines l JOIN users u ON u.tenant_id = l.tenant_id AND u.vendor_id = l.vendor_id
     WHERE l.tenant_id = $1 AND l.order_id = $8 AND u.user_type = 'V'
     UNION {_staff("$3")}
-)
-INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-SELECT $1, {_public_id("$2")}, u.id, $4, $5, $6, $7
-FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
-WHERE u.status = 'A' AND u.deleted_at IS NULL
-"""  # constants of this module
-
-_ABOUT_PRODUCTS = f"""
+) r)
+{_INSERT}"""  # constants of this module
+_ABOUT_SUBJECTS = f"""
 WITH about AS (
     SELECT * FROM unnest($5::text[], $6::text[], $8::bigint[]) AS a (title, message, vendor_id)
 ), staff AS ({_staff("$3")}), recipients AS (
@@ -81,11 +82,7 @@ WITH about AS (
     SELECT a.title, a.message, u.id FROM about a JOIN users u ON u.tenant_id = $1 AND u.vendor_id = a.vendor_id
     WHERE u.user_type = 'V'
 )
-INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-SELECT $1, {_public_id("$2")}, u.id, $4, recipients.title, recipients.message, $7
-FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
-WHERE u.status = 'A' AND u.deleted_at IS NULL
-"""  # constants of this module
+{_INSERT}"""  # constants of this module
 
 _MARK_READ = """
 WITH matching AS (SELECT id FROM notifications WHERE tenant_id = $1 AND user_id = $2 AND (id = $3 OR public_id = $5)),
@@ -131,39 +128,28 @@ async def notify_order_status_changed(scope: Scope, order_id: int, from_status: 
     if added := [status for status in (from_status, to_status) if status not in names]:
         names |= {row["code"]: row["description"] for row in await fetch(_DESCRIPTIONS, scope.store.id, added)}
     before, after = (names.get(status, status) for status in (from_status, to_status))
-    await _insert_about_order(
-        scope,
-        order_id,
-        f"Pedido nº {order_id}: {after}",
-        f"O pedido nº {order_id} passou de “{before}” para “{after}”.",
-    )
+    title = f"Pedido nº {order_id}: {after}"
+    message = f"O pedido nº {order_id} passou de “{before}” para “{after}”."
+    await execute_later(_ABOUT_ORDER, *_common_args(scope, ORDER, "orders"), title, message, scope.now, order_id)
 
 
 async def notify_low_stock(scope: Scope, low: Sequence[LowStock]) -> None:
     """Notify of products whose stock has just become low (`domain.catalog.stock.becomes_low`)."""
-    await execute_later(
-        _ABOUT_PRODUCTS,
-        *_common_args(scope, STOCK, "products"),
-        [f"Estoque baixo: {product.name}" for product in low],
-        [_low_stock_message(product) for product in low],
-        scope.now,
-        [product.vendor_id for product in low],
-    )
+    about = [(f"Estoque baixo: {product.name}", _low_stock_message(product), product.vendor_id) for product in low]
+    await _notify_staff(scope, STOCK, "products", about)
 
 
 async def notify_app_installed(scope: Scope, name: str) -> None:
     """Notify the administrators of apps that one was installed."""
     title, message = f"Aplicativo instalado: {name}", f"O aplicativo “{name}” foi instalado na loja."
-    await execute_later(_ABOUT_PRODUCTS, *_common_args(scope, APP, "apps"), [title], [message], scope.now, [None])
+    await _notify_staff(scope, APP, "apps", [(title, message, None)])
 
 
 async def notify_carrier_failed(scope: Scope, method: str, failure: str) -> None:
     """Notify the administrators of shipping that the source of a shipping method's prices fails, and why."""
     title = f"Frete sem resposta: {method}"
     message = f"“{method}” está sem cotação da transportadora: {failure}. O preço da tabela a substitui, se houver."
-    await execute_later(
-        _ABOUT_PRODUCTS, *_common_args(scope, SHIPPING, "shipping"), [title], [message], scope.now, [None]
-    )
+    await _notify_staff(scope, SHIPPING, "shipping", [(title, message, None)])
 
 
 async def mark_read(scope: Scope, notification: object) -> int:
@@ -188,14 +174,13 @@ async def notify_surplus(scope: Scope, order_id: int, payment: str, amount: str)
         f"O pagamento {payment} foi recebido depois de o pedido ser pago, cancelado ou removido: {amount} não pertencem ao pedido. "
         "Devolva o valor ou combine com o cliente."
     )
-    args = _common_args(scope, ORDER, "payments")
-    await execute_later(
-        _ABOUT_PRODUCTS, *args, [f"Pedido nº {order_id}: {amount} a devolver"], [message], scope.now, [None]
-    )
+    await _notify_staff(scope, ORDER, "payments", [(f"Pedido nº {order_id}: {amount} a devolver", message, None)])
 
 
-async def _insert_about_order(scope: Scope, order_id: int, title: str, message: str) -> None:
-    await execute_later(_ABOUT_ORDER, *_common_args(scope, ORDER, "orders"), title, message, scope.now, order_id)
+async def _notify_staff(scope: Scope, type_: str, area: str, about: Sequence[tuple[str, str, int | None]]) -> None:
+    """Notify the administrators of an area, and the vendor if one is named, of each title, message and vendor."""
+    titles, messages, vendors = zip(*about, strict=True)
+    await execute_later(_ABOUT_SUBJECTS, *_common_args(scope, type_, area), titles, messages, scope.now, vendors)
 
 
 def _common_args(scope: Scope, type_: str, area: str) -> tuple[Any, ...]:
