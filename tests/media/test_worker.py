@@ -94,7 +94,8 @@ async def fetched(sample: SampleStore, file: str) -> Any:
     """Return the file when an attempt has ended."""
     async with asyncio.timeout(30):
         while not await sample.value(
-            "select status <> 'pending' and (next_attempt_at is null or error <> '') from media_files where public_id = $1",
+            "select status <> 'pending' and (next_attempt_at is null or error <> '') and fetching_until is null"
+            " from media_files where public_id = $1",
             file,
         ):
             await asyncio.sleep(0.02)
