@@ -67,13 +67,15 @@ async def _send_size(
     headers = object_headers(f"image/{file_format}")
     if vary:
         headers[hdrs.VARY] = hdrs.ACCEPT
-    return await _send(request, key, headers)
+    return await _send(request, key, headers, is_small=True)
 
 
-async def _send(request: web.Request, key: str, headers: dict[str, str]) -> web.StreamResponse:
+async def _send(
+    request: web.Request, key: str, headers: dict[str, str], *, is_small: bool = False
+) -> web.StreamResponse:
     path = storage().local_path(key)
     if path is not None:
-        return StoredFileResponse(path, headers | _SAFETY, lambda: request.app[SIZES].drop(key))
+        return StoredFileResponse(path, headers | _SAFETY, lambda: request.app[SIZES].drop(key), is_small=is_small)
     # A signature is for one method.
     is_head = request.method == hdrs.METH_HEAD
     url = await storage().link("HEAD" if is_head else "GET", key, _LINK_LIFETIME)
