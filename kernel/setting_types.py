@@ -177,7 +177,10 @@ def _origins(text: str) -> tuple[str, ...]:
             _ = parts.port
         except ValueError as error:
             raise InvalidSetting(expected) from error
-        if origin != "*" and (parts.scheme not in ("http", "https") or origin != f"{parts.scheme}://{parts.netloc}"):
+        is_origin = (
+            parts.scheme in ("http", "https") and parts.hostname and origin == f"{parts.scheme}://{parts.netloc}"
+        )
+        if origin != "*" and (not is_origin or "@" in origin):
             raise InvalidSetting(expected)
     if not origins:
         raise InvalidSetting(expected)

@@ -113,6 +113,8 @@ def test_a_setting_is_read(name, text, attribute, value):
         ("VITRINE_ZIPCODE_URL", "cep.example/{zipcode}"),
         ("VITRINE_CORS_ORIGINS", "https://a.example/path"),
         ("VITRINE_CORS_ORIGINS", "shop.example"),
+        ("VITRINE_CORS_ORIGINS", "https://"),
+        ("VITRINE_CORS_ORIGINS", "https://:8443"),
         ("VITRINE_PRIVATE_ENDPOINTS", "perhaps"),
         ("SMTP_URL", "mail.example"),
     ],
@@ -135,6 +137,7 @@ def test_an_invalid_value_is_rejected_in_one_line_that_names_the_setting(name, t
         ("VITRINE_MEDIA_URL", "https://u:hunter2@cdn.example"),
         ("VITRINE_BASE_URL", "https://shop.example?key=hunter2"),
         ("VITRINE_CORS_ORIGINS", "https://u:hunter2@shop.example/path"),
+        ("VITRINE_CORS_ORIGINS", "https://u:hunter2@shop.example"),
         ("VITRINE_ZIPCODE_URL", "https://cep.example/?key=hunter2"),
     ],
 )
