@@ -59,11 +59,8 @@ class GatewayHandlers:
     async def list_notifications(self, request: web.Request) -> web.Response:
         """List notifications, newest first."""
         scope = authorize(request[SCOPE], self._list)
-        variables = {
-            "filter": processed_filter(query_of(request)),
-            "page": page_number(query_of(request)),
-            "per_page": page_size(query_of(request)),
-        }
+        query = query_of(request)
+        variables = {"filter": processed_filter(query), "page": page_number(query), "per_page": page_size(query)}
         try:
             data = await execute(scope, self._list, variables)
         except DomainError:

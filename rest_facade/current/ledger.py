@@ -120,10 +120,11 @@ class LedgerHandlers:
     async def _sales(self, request: web.Request, default: int) -> list[dict[str, Any]]:
         operation = self._operations["AdminSalesReport"]
         scope = authorize(request[SCOPE], operation)
-        size = page_size(query_of(request), default=default, maximum=_MAX_SALES)
+        query = query_of(request)
+        size = page_size(query, default=default, maximum=_MAX_SALES)
         # An Int of GraphQL: no report has as many rows.
-        offset = min((page_number(query_of(request)) - 1) * size, MAX_PAGE)
-        variables = {"limit": size, "offset": offset, **_period(query_of(request))}
+        offset = min((page_number(query) - 1) * size, MAX_PAGE)
+        variables = {"limit": size, "offset": offset, **_period(query)}
         try:
             data = await execute(scope, operation, variables)
         except ValidationFailed as error:
