@@ -12,6 +12,7 @@ from aiohttp import web
 from auth.secrets import keyed_hashes
 from domain import idempotency
 from kernel.errors import DomainError, MalformedRequest
+from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import Scope
 from rest_facade.bodies import MULTIPART, read_raw
 from rest_facade.routing import ErrorFormat
@@ -93,8 +94,8 @@ async def _fingerprints(request: web.Request, *, takes_files: bool) -> list[byte
     else:
         raw = await read_raw(request)
     try:
-        raw = orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONDecodeError:
-        pass
+        raw = orjson.dumps(parse_json(raw), option=orjson.OPT_SORT_KEYS)
+    except MalformedBody:
+        pass  # the handler says why
     digest = hashlib.sha256(b"\n".join([request.method.encode(), request.path.encode(), raw]))
     return [bytes.fromhex(keyed) for keyed in keyed_hashes(idempotency.PURPOSE, digest.hexdigest())]

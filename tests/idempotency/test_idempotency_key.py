@@ -74,6 +74,17 @@ async def test_differently_formatted_json_bodies_are_the_same_request(sample: Sa
     assert retried.headers["Idempotent-Replayed"] == "true"
 
 
+@pytest.mark.parametrize("depth", [65, 300, 1_000, 2_000])
+async def test_a_body_that_is_nested_too_deeply_is_refused_as_without_a_key(depth: int, sample: SampleStore) -> None:
+    body = b'{"name": ' + b"[" * depth + b"]" * depth + b"}"
+    options = {"auth": "bearer", "data": body}
+    without_key = await sample.post(ADMIN, headers={"Content-Type": "application/json"}, **options)
+    headers = {"Idempotency-Key": f"nested-{depth}", "Content-Type": "application/json"}
+    answer = await sample.post(ADMIN, headers=headers, **options)
+    assert (answer.status, answer.body) == (without_key.status, without_key.body)
+    assert answer.status == 400
+
+
 async def test_a_key_is_scoped_to_its_store_and_credential(sample: SampleStore, other_sample: SampleStore) -> None:
     await send(sample, ADMIN, "k")
     assert (await send(other_sample, ADMIN, "k")).status == 201
