@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 
-from domain.idempotency import IN_PROGRESS
+from domain.idempotency import IN_PROGRESS, REUSED
 from domain.ledger.split import read_shares
 from domain.orders.locked import lock_order
 from domain.orders.payments import find_charged_payments
@@ -98,6 +98,8 @@ async def _begin(scope: Scope, system: Scope, stored: StoredPayment, amount_cent
     async with transaction(system):
         locked = await lock_order(system, stored.payment.order_id)
         if key is not None and (created := await fetchrow(_CREATED, scope.store.id, key)) is not None:
+            if (created["payment_id"], created["amount_cents"]) != (stored.payment.public_id, amount_cents):
+                raise RuleViolation(REUSED)  # kept for longer than the key itself
             return await _claim(system, created, stored) if created["status"] == PENDING else None
         if (pending := await fetchrow(_PENDING_OF, scope.store.id, stored.payment.id)) is not None:
             reject_in_progress(pending["attempted_at"], at)

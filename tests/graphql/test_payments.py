@@ -266,6 +266,19 @@ async def test_staff_refunds_in_parts_and_never_more_than_was_paid(shop):
     assert ((await shop.placed())["status"], (await shop.placed())["payment_status"]) == ("I", "refunded")
 
 
+async def test_the_key_of_an_earlier_refund_makes_no_other_one_after_a_day_either(shop):
+    key = str(uuid7())
+    payment = await shop.create("CARD", card="tok_approved")
+    refund = {"by": shop.sample.owner, "key": key, "id": payment["id"]}
+    first = await shop.execute(REFUND, cents=1_000, **refund)
+    a_day_passes = "UPDATE idempotency_claims SET claimed_at = claimed_at - interval '2 days'"
+    await shop.sample.execute(a_day_passes)
+    other = await shop.execute(REFUND, cents=2_000, **refund)
+    assert other["message"] == "idempotency key reused with a different request"
+    await shop.sample.execute(a_day_passes)
+    assert (await shop.execute(REFUND, cents=1_000, **refund))["refunded_cents"] == first["refunded_cents"] == 1_000
+
+
 async def test_refunds_in_parallel_return_no_more_than_was_paid(shop):
     payment = await shop.create("CARD", card="tok_approved")
     half = payment["amount_cents"] // 2 + 1
