@@ -33,10 +33,7 @@ async def execute_form(
     execute: Callable[..., Awaitable[web.StreamResponse]],
     refuse: Callable[[str], web.Response],
 ) -> web.StreamResponse:
-    """Execute a multipart request as its operation with the files in the variables; remove the files afterwards.
-
-    Its answer is never kept: only mutations take files.
-    """
+    """Execute a multipart request as its operation with the files in the variables; remove the files afterwards."""
 
     async def respond() -> web.StreamResponse:
         try:

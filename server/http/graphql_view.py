@@ -97,7 +97,7 @@ async def post(request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
     if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in _BODY_TYPES:
         if request.content_type == MULTIPART:
-            return await execute_form(request, partial(_execute, request, b""), partial(_error_response, request, 400))
+            return await execute_form(request, partial(_execute, request, None), partial(_error_response, request, 400))
         return _error_response(
             request,
             415 if _wants_response_json(request) else 400,
@@ -160,9 +160,14 @@ async def _find_cached(request: web.Request, scope: Scope, content: str | bytes)
 
 
 async def _execute(
-    request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool, files: Names = NONE
+    request: web.Request,
+    content: str | bytes | None,
+    body: dict[str, Any],
+    *,
+    allow_mutations: bool,
+    files: Names = NONE,
 ) -> web.StreamResponse:
-    """Execute a document; `files` are the variables that contain a file."""
+    """Execute a document; `content` is what the body was parsed from, None for a form, and `files` the variables that contain a file."""
     if not files and _accepts_only_streams(request):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
     scope = request[SCOPE]
@@ -192,7 +197,8 @@ async def _execute(
     if is_cacheable(scope) and _is_catalogue_read(request, prepared, name):
         form = _wants_response_json(request)
         asked = (text, name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), form)
-        request.app[REQUEST_CACHE].add(scope, content, form, asked)
+        if content is not None:
+            request.app[REQUEST_CACHE].add(scope, content, form, asked)
         return await request.app[CATALOGUE_CACHE].respond(request, scope, asked, respond)
     return await respond()
 

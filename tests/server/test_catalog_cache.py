@@ -33,6 +33,7 @@ from schema.fields import entity_of
 from server.embedded_postgres import EmbeddedServer
 from server.http.catalog_cache import CatalogueCache
 from tests.graphql.full_selections import full_selection
+from tests.harness.forms import form, operation
 from tests.harness.http import Client, Response
 from tests.harness.records import Record
 from tests.harness.sample_store import NewSampleStore, SampleStore
@@ -104,6 +105,14 @@ async def test_a_repeated_read_of_a_persisted_document_takes_no_statement(shop: 
     revalidated = await graphql(shop).get(path, headers={"If-None-Match": first.headers["ETag"]})
     assert (revalidated.status, revalidated.raw, revalidated.statements) == (304, b"", 0)
     assert not {"Content-Length", "Content-Type"} & revalidated.headers.keys()
+
+
+async def test_a_query_sent_as_a_form_is_not_the_answer_to_an_empty_body(shop: StorefrontClient):
+    body, headers = form(operation(PRODUCTS, {}, {}))
+    sent = await graphql(shop).post("/graphql", data=body, headers=headers)
+    assert sent.body["data"] == (await ask(shop)).body["data"]
+    empty = await graphql(shop).post("/graphql", data=b"", headers={"Content-Type": "application/json"})
+    assert (empty.status, "data" in empty.body) == (400, False)
 
 
 async def test_variables_names_and_media_types_are_distinguished(shop: StorefrontClient):
