@@ -261,7 +261,7 @@ class EventType:
 
 _TYPES = (
     EventType(ORDER_CREATED, "read_orders", _ORDER, "A new order is created."),
-    EventType(ORDER_UPDATED, "read_orders", _ORDER, "An order is updated: status, tracking code, lines, …"),
+    EventType(ORDER_UPDATED, "read_orders", _ORDER, "An order is updated: status, tracking code, lines, payment, …"),
     EventType(
         ORDER_CANCELLED,
         "read_orders",
@@ -280,12 +280,17 @@ _TYPES = (
     EventType(
         CHECKOUT_COMPLETED, "read_orders", _CHECKOUT, "A checkout finishes; its subject is the cart.", subject=CART
     ),
-    EventType(CART_UPDATED, "read_orders", _CART, "A cart changes; at most once in 5 seconds for each cart."),
+    EventType(
+        CART_UPDATED,
+        "read_orders",
+        _CART,
+        "A cart changes; at most once in 5 seconds for each cart, the last state always.",
+    ),
     EventType(
         CART_ABANDONED,
         "read_orders",
         _CART,
-        "An open cart with items was not changed for a day (setting `cart_abandoned_hours`).",
+        "An open cart with items was not changed for a day (setting `cart_abandoned_hours`); again after each later change.",
     ),
     EventType(CATEGORY_CREATED, "read_categories", _CATEGORY, "A category is created."),
     EventType(CATEGORY_UPDATED, "read_categories", _CATEGORY, "A category is updated."),
@@ -299,7 +304,9 @@ _TYPES = (
         CUSTOMER_CREATED, "read_users", _CUSTOMER_RECORD, "A customer is created, right after `user.registered`."
     ),
     EventType(CUSTOMER_UPDATED, "read_users", _CUSTOMER_RECORD, "The data of a customer change, or are anonymized."),
-    EventType(CUSTOMER_DELETED, "read_users", _deleted("customer"), "A customer is deleted."),
+    EventType(
+        CUSTOMER_DELETED, "read_users", _deleted("customer"), "A customer is deleted, or gets another type of account."
+    ),
     EventType(SHIPMENT_CREATED, "read_orders", _SHIPMENT, "A shipment is recorded."),
     EventType(SHIPMENT_UPDATED, "read_orders", _SHIPMENT, "A shipment is updated."),
     EventType(
@@ -333,7 +340,7 @@ _TYPES = (
         STOCK_CHANGED,
         "read_products",
         _STOCK,
-        "What can be sold of a product changes, for whatever reason; about once in 5 seconds, with the last state.",
+        "What can be sold of a product or its combinations changes, for whatever reason; about once in 5 seconds, with the last state.",
     ),
     EventType(PING, "", _PING, "An endpoint is tested; not subscribable."),
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import datetime
-from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,11 +15,8 @@ from domain import event_types, events
 from domain.events import Event
 from domain.orders.lifecycle import change_status
 from kernel.ids import uuid7
-from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import active_scope
 from models.connection.database import transaction
-
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "shared.md"
 
 
 def sent(data: dict[str, Any]) -> Any:
@@ -160,36 +155,6 @@ def test_every_event_name_has_a_type() -> None:
     }
     assert names - set(event_types.NAMES) == set(), "give each name an EventType in domain/event_types.py"
     assert set(event_types.NAMES) - names == set(), "give each name a constant in domain/event_types.py"
-
-
-def reference_rows(section: str) -> dict[str, list[str]]:
-    """Return the cells of a table of docs/reference/shared.md by the event that each row is about, or a pattern of it says."""
-    text = REFERENCE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
-    return {
-        name: [cell.strip() for cell in cells[1:]]
-        for cells in rows
-        for pattern in re.findall(r"`([a-z]+(?:\.[a-z*]+)?)`", cells[0])
-        for name in event_types.EVENT_TYPES
-        if fnmatchcase(name, pattern)
-    }
-
-
-def test_the_reference_lists_every_event_with_its_scope() -> None:
-    listed = {name: cells[-1].strip("`") for name, cells in reference_rows("Events").items()}
-    assert listed == {name: each.scope or "none" for name, each in event_types.EVENT_TYPES.items()}, (
-        "docs/reference/shared.md#events"
-    )
-
-
-def test_the_reference_lists_the_data_of_every_event_in_order() -> None:
-    rows = reference_rows("Event data")
-    assert event_types.EVENT_TYPES.keys() - rows.keys() == set(), "docs/reference/shared.md#event-data"
-    for name, [data] in rows.items():
-        words = iter(re.findall(r"`(\w+)[^`]*`", data))
-        expected = [field.name for field in event_types.EVENT_TYPES[name].data]
-        is_record = event_types.EVENT_TYPES[name].data is PRODUCT_RECORD  # has a table of its own
-        assert is_record or all(key in words for key in expected), f"docs/reference/shared.md#event-data: {name}"
 
 
 def test_a_type_without_a_scope_that_reads_it_is_refused() -> None:

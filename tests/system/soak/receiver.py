@@ -113,7 +113,7 @@ class Receiver:
 
 
 def is_signed(secret: bytes, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Verify both signature headers of a delivery (docs/events.md#request)."""
+    """Verify both signature headers of a delivery (docs/reference/shared.md#webhook-signatures)."""
     hexadecimal = hmac.new(secret, body, hashlib.sha256).hexdigest()
     signed = f"{headers.get('webhook-id')}.{headers.get('webhook-timestamp')}.".encode() + body
     standard = "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
