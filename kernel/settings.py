@@ -101,7 +101,7 @@ class Settings:
     pooler_url: str | None = _setting(
         None,
         POSTGRESQL,
-        "The same database through a pooler in transaction mode such as PgBouncer, with a log-in role of its own (docs/scaling.md).",
+        "The same database through a pooler in transaction mode such as PgBouncer, with a login role of its own (docs/scaling.md).",
         unset="no pooler",
         secret=True,
     )

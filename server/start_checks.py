@@ -14,7 +14,7 @@ from models.connection import database
 from models.connection.roles import APP_ROLE, SET_ROLE_PRIVILEGE, WORKER_ROLE, act_as_app
 from server.database import DatabaseLocation
 
-# Where the owner may not create the roles it acts in their place (docs/deploy.md#postgresql); any other log-in role needs both.
+# Where the owner may not create the roles it acts in their place (docs/deploy.md#postgresql); any other login role needs both.
 _LOGIN = f"""
     select r.rolname::text as name, r.rolsuper or r.rolbypassrls as bypasses, array(
         select m.rolname::text from pg_catalog.pg_roles m where m.rolname = any($1::text[])
@@ -44,7 +44,7 @@ _ENCRYPTED = (
 
 
 async def check_start(settings: Settings, location: DatabaseLocation) -> None:
-    """Check the log-in role and the tables; raises UnsafeRole, MigrationError or Unavailable."""
+    """Check the login role and the tables; raises UnsafeRole, MigrationError or Unavailable."""
     with database.translate_errors():
         connection = await asyncpg.connect(location.serving_url, timeout=settings.request_timeout)
         try:
@@ -60,16 +60,16 @@ async def check_start(settings: Settings, location: DatabaseLocation) -> None:
 
 
 async def check_login(connection: asyncpg.Connection) -> None:
-    """Raise UnsafeRole for a log-in role that bypasses row-level security or may not act as the roles that serve."""
+    """Raise UnsafeRole for a login role that bypasses row-level security or may not act as the roles that serve."""
     login = await connection.fetchrow(_LOGIN, [APP_ROLE, WORKER_ROLE])
     assert login is not None
     name, missing = login["name"], ", ".join(login["missing"])
     if login["bypasses"]:
         raise database.UnsafeRole(
-            f"the log-in role {name} is a superuser or has BYPASSRLS, so stores would not be isolated; use one without either"
+            f"the login role {name} is a superuser or has BYPASSRLS, so stores would not be isolated; use one without either"
         )
     if missing:
-        raise database.UnsafeRole(f"the log-in role {name} may not act as {missing}: GRANT {missing} TO {name}")
+        raise database.UnsafeRole(f"the login role {name} may not act as {missing}: GRANT {missing} TO {name}")
 
 
 async def check_secret_key(settings: Settings, location: DatabaseLocation) -> None:

@@ -217,7 +217,7 @@ def pool_usage() -> dict[str, PoolUsage]:
 async def check_role() -> None:
     """Raise `UnsafeRole` when the current role bypasses row-level security, or is not the serving role although that is usable.
 
-    Raise `UnsafePooler` when the log-in role of the pooler has privileges of its own.
+    Raise `UnsafePooler` when the login role of the pooler has privileges of its own.
     """
     settings = _connected().settings
     serving_role = settings.role

@@ -129,7 +129,7 @@ async def _check_pooler(url: str, pooler_url: str) -> None:
 
 
 def check_login(login: Mapping[str, Any] | None) -> None:
-    """Raise `UnsafePooler` if the log-in role of a pooler, a row of `OWN_PRIVILEGES`, has privileges of its own."""
+    """Raise `UnsafePooler` if the login role of a pooler, a row of `OWN_PRIVILEGES`, has privileges of its own."""
     if login is None or login["has_privileges"]:
         name = login["name"] if login is not None else "(unknown)"
         raise UnsafePooler(

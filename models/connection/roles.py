@@ -109,7 +109,7 @@ _FIND_ROLES = f"""
 
 
 async def act_as_app(connection: asyncpg.Connection) -> None:
-    """Take on the role that serves, where the log-in role may: one with NOINHERIT has none of its privileges before."""
+    """Take on the role that serves, where the login role may: one with NOINHERIT has none of its privileges before."""
     if await connection.fetchval(
         f"select pg_has_role(oid, {SET_ROLE_PRIVILEGE}) from pg_catalog.pg_roles where rolname = $1", APP_ROLE
     ):

@@ -260,7 +260,7 @@ async def _check_login_role(location: DatabaseLocation) -> CheckResult | None:
         await check_login(connection)
         if excess := await connection.fetchval(_EXCESS, [BACKUP_ROLE, SEARCH_ROLE]):
             return warn(
-                "role", f"the log-in role that serves may act as {excess} as well, which it doesn't need: REVOKE that"
+                "role", f"the login role that serves may act as {excess} as well, which it doesn't need: REVOKE that"
             )
     except database.UnsafeRole as error:
         return fail("role", str(error))

@@ -192,7 +192,7 @@ def running_pgbouncer(postgres: EmbeddedServer, **options: str | int) -> Iterato
 
 @pytest.fixture(scope="session")
 async def pooled_role(postgres: EmbeddedServer, database_url: str) -> None:
-    """Create the log-in role of poolers; the roles that it may act as exist after the first migration."""
+    """Create the login role of poolers; the roles that it may act as exist after the first migration."""
     connection = await asyncpg.connect(postgres.superuser_url())
     try:
         for statement in ROLE_STATEMENTS:

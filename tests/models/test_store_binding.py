@@ -39,7 +39,7 @@ EXPECTED_ERRORS = (
     asyncpg.DataError,
     asyncpg.PostgresConnectionError,
     asyncpg.AdminShutdownError,
-    asyncpg.InsufficientPrivilegeError,  # through the pooler no role may terminate a session of the log-in role
+    asyncpg.InsufficientPrivilegeError,  # through the pooler no role may terminate a session of the login role
     asyncpg.InternalClientError,
     asyncpg.InterfaceError,
     TimeoutError,

@@ -29,7 +29,7 @@ async def superuser(postgres: EmbeddedServer, migrated_database_url: str):
 
 @pytest.fixture
 async def login(superuser: asyncpg.Connection, migrated_database_url: str):
-    """Create a log-in role without privileges; yield its name."""
+    """Create a login role without privileges; yield its name."""
     name = f"login_{urlsplit(migrated_database_url).path[-12:]}"
     await superuser.execute(f"create role {name} login")
     yield name
@@ -77,7 +77,7 @@ async def test_a_login_that_bypasses_row_level_security_stops_the_start(
     await superuser.execute(f"alter role {login} {option}; grant vitrine_app, vitrine_worker to {login}")
     refused = vitrine("serve", VITRINE_APP_DATABASE_URL=as_login(vitrine, login))
     assert refused.code == 1
-    assert f"the log-in role {login} is a superuser or has BYPASSRLS" in refused.error_line
+    assert f"the login role {login} is a superuser or has BYPASSRLS" in refused.error_line
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_doctor_warns_of_a_login_that_may_act_as_more_than_it_needs(
     assert "warn  role" not in vitrine("doctor", VITRINE_APP_DATABASE_URL=url).out
     await superuser.execute(f"grant vitrine_backup to {login}")
     out = vitrine("doctor", VITRINE_APP_DATABASE_URL=url).out
-    assert "warn  role          the log-in role that serves may act as vitrine_backup as well" in out
+    assert "warn  role          the login role that serves may act as vitrine_backup as well" in out
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])
@@ -139,7 +139,7 @@ async def test_the_version_before_a_migration_starts_when_the_newer_one_allows_i
 async def test_doctor_names_a_login_without_its_roles_in_one_line(vitrine: Vitrine, login: str):
     result = vitrine("doctor", VITRINE_APP_DATABASE_URL=as_login(vitrine, login))
     assert result.code == 1
-    line = f"fail  role          the log-in role {login} may not act as vitrine_app, vitrine_worker: GRANT vitrine_app, vitrine_worker TO"
+    line = f"fail  role          the login role {login} may not act as vitrine_app, vitrine_worker: GRANT vitrine_app, vitrine_worker TO"
     assert f"{line} {login}\n" in result.out
     assert result.err.count("\n") == 1, result.err
 
