@@ -34,7 +34,9 @@ KEPT_FOR = timedelta(days=30)
 UNKNOWN_KEPT_FOR = timedelta(days=1)
 _MAX_KEPT, _MAX_ASKED = 20_000, 20
 
-_QUESTIONS = metrics.counter("vitrine_zipcode_questions_total", "Questions to the service for postal codes.", "result")
+_QUESTIONS = metrics.counter(
+    "vitrine_zipcode_questions_total", "Requests to the service for postal codes, by result.", "result"
+)
 # Of the destinations that lie in one city.
 _CITY = f"""
 SELECT d.cities[1] FROM destinations d

@@ -38,7 +38,7 @@ Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
 _MAX_REQUESTS, _MAX_REQUEST_BYTES = 2_000, 4_000
 _REQUEST_SECONDS = 600.0
 """How long an entry lasts: a persisted document counts as used when it is looked up."""
-_USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
+_USES = metrics.counter("vitrine_cache_requests_total", "Cache lookups, by result.", "cache", "result")
 
 
 @dataclass(slots=True, eq=False)
