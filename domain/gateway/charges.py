@@ -125,6 +125,11 @@ class _ChargeState:
         """Return whether the paid amount, or the charge's amount, was refunded."""
         return self.refunded >= min((cents for cents in (self.amount, self.paid) if cents), default=0)
 
+    @property
+    def most_refundable(self) -> int:
+        """Return what can have been refunded at most: all of the charge, or what it says where it doesn't say how much that is."""
+        return max(self.amount, self.paid, self.charge.paid_amount or 0) or self.refunded
+
 
 async def save_charges(
     scope: Scope,
@@ -207,7 +212,8 @@ def _merge(
         state.new_paid = paid - (stored["paid_cents"] if was_counted else 0)
         state.new_refunded = refunded - (stored["refunded_cents"] if was_counted else 0)
         state.counted = True
-    elif was_counted:  # counted in another order, whose sums stay
+    elif was_counted or state.refunded > state.most_refundable:
+        # The sums of another order stay, and those that the next notification is compared with are not wrong.
         state.paid, state.refunded = stored["paid_cents"], stored["refunded_cents"]
     state.order_id = state.order_id or locked.id
     return state
@@ -219,6 +225,8 @@ def _problem(scope: Scope, state: _ChargeState, locked: LockedOrder) -> str:
     for whose, currency in (("the store's", scope.store.currency), ("the order's", locked.currency)):
         if state.currency != currency:
             return f"currency: the charge {state.charge.charge_id} is in {state.currency}, {whose} is {currency}"
+    if state.refunded > state.most_refundable:
+        return f"refund: {state.refunded} of {state.most_refundable} cents of the charge {state.charge.charge_id}"
     return _payment_problem(state, state.payment, locked) if state.payment is not None else ""
 
 

@@ -312,6 +312,23 @@ async def test_a_charge_in_another_currency_does_not_count(kit, currency):
         await notifications.reprocess(kit.scope, (await last_notification(kit))["id"])
 
 
+@pytest.mark.parametrize("kind", ["charge.refunded", "charge.partial_canceled"])
+async def test_a_refund_of_more_than_the_charge_changes_nothing(kit, kind):
+    order, _ = await create_order(kit)
+    refunded = charge(order.id, canceled_amount=3_000)
+    await send(kit, event(kind, refunded))
+    assert await payment_state(kit, order.id) == ("O", 0, 0, "unpaid")
+    assert await outcome(kit) == f"refund: 3000 of 1000 cents of the charge {refunded['id']}"
+
+    await send(kit, event("charge.paid", refunded))
+    assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
+    await send(kit, event(kind, refunded))
+    assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
+    await send(kit, event(kind, {**refunded, "canceled_amount": 1_000}))
+    assert (await payment_state(kit, order.id))[1:] == (1_000, 1_000, "refunded")
+    assert await outcome(kit) == ""
+
+
 @pytest.mark.parametrize("reference", ["999999999", "not an id", "018f0000-0000-7000-8000-000000000000"])
 async def test_a_missing_order_still_stores_the_charge(kit, reference):
     await send(kit, event("charge.paid", charge(reference)))
