@@ -111,13 +111,13 @@ def placed_order_sql(uuid: str, at: str, vendors: str) -> str:
     """
     return f"""
     INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-    SELECT $1, {_public_id(f"left({uuid}::text, 13)")}, u.id, '{ORDER}', 'Novo pedido nº ' || inserted.id,
-        'O pedido nº ' || inserted.id || ' foi recebido.', {at}
-    FROM inserted JOIN users u ON u.tenant_id = $1 AND u.id IN (
-        SELECT inserted.user_id
+    SELECT $1, {_public_id(f"left({uuid}::text, 13)")}, u.id, '{ORDER}', 'Novo pedido nº ' || (SELECT id FROM inserted),
+        'O pedido nº ' || (SELECT id FROM inserted) || ' foi recebido.', {at}
+    FROM (
+        SELECT (SELECT user_id FROM inserted) AS id
         UNION SELECT v.id FROM users v WHERE v.tenant_id = $1 AND v.vendor_id = ANY(ARRAY({vendors})) AND v.user_type = 'V'
         UNION {_staff("'{view_orders,manage_orders}'")}
-    )
+    ) AS recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
     WHERE u.status = 'A' AND u.deleted_at IS NULL
 """
 
