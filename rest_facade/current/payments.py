@@ -161,7 +161,7 @@ def _kind(body: Mapping[str, Any]) -> str:
 
 
 def _billing(billing: object) -> dict[str, Any]:
-    if not isinstance(billing, dict) or not isinstance(billing.get("address") or {}, dict):
+    if not isinstance(billing, dict) or not isinstance(billing.get("address"), dict | None):
         raise MalformedRequest(detail="billing is no object")
     values = {name: billing[name] for name in _BILLING if billing.get(name) is not None}
     if "address" in values:

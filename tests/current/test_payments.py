@@ -111,7 +111,7 @@ async def test_bad_input_is_refused_by_field(shop, order, body, fields):
     assert (await shop.get(path, **token)).body["payments"] == []
 
 
-@pytest.mark.parametrize("billing", ["x", 1, [], {"address": "x"}])
+@pytest.mark.parametrize("billing", ["x", 1, [], {"address": "x"}, {"address": []}])
 async def test_billing_is_an_object(shop, order, billing):
     path, token = paths(order)
     assert (await shop.post(path, {"kind": "PIX", "billing": billing, **token})).status == 400
