@@ -26,6 +26,7 @@ SIGNATURE_HEADERS = ("X-Hub-Signature-256", "X-Hub-Signature")
 REPROCESSED = "webhook reprocessed"
 NOT_REPROCESSED = "failed to reprocess webhook"
 NOT_LISTED = "failed to list webhooks"
+INVALID_PROCESSED = "invalid processed filter"
 
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -89,14 +90,15 @@ class GatewayHandlers:
 
 def processed_filter(query: Query) -> dict[str, bool]:
     """Parse `processed`; an empty value counts as missing."""
-    text = query.get("processed", "").strip()
+    try:
+        text = query.get("processed", "").strip()
+    except MalformedRequest as error:  # two values
+        raise MalformedRequest(INVALID_PROCESSED, detail=error.details["detail"]) from error
     if not text:
         return {}
     if text.lower() not in _BOOLEANS:
-        raise MalformedRequest(
-            "invalid processed filter",
-            detail=f"processed is {repr_value(text)}; expected one of {', '.join(_BOOLEANS)}",
-        )
+        detail = f"processed is {repr_value(text)}; expected one of {', '.join(_BOOLEANS)}"
+        raise MalformedRequest(INVALID_PROCESSED, detail=detail)
     return {"processed": _BOOLEANS[text.lower()]}
 
 

@@ -108,6 +108,12 @@ async def test_a_processed_filter_that_is_not_a_boolean_is_rejected(admin, value
     assert set(answer.body) == {"error", "detail"}
 
 
+async def test_a_processed_filter_with_two_values_is_rejected_by_the_same_text(admin):
+    answer = await admin.get(f"{LIST}?processed=true&processed=false")
+    detail = "processed is 'true' and 'false'; expected it once"
+    assert (answer.status, answer.body) == (400, {"error": "invalid processed filter", "detail": detail})
+
+
 @pytest.mark.parametrize("name", ["page", "per_page"])
 @pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", "", " ", "1e3", "٣"])
 async def test_pagination_parameters_that_are_not_positive_integers_are_rejected(admin, name, value):
