@@ -30,6 +30,8 @@ SCHEMA = build_schema(
             "s: expected a text, got 5; f: expected a number, got 'y'",
         ),
         ({"n": 1, "id": 1.5}, {"id": "invalid"}, "id: expected an id, got 1.5"),
+        ({"n": 1, "s": True}, {"s": "invalid"}, "s: expected a text, got true"),
+        ({"n": "x, got True"}, {"n": "invalid"}, "n: expected an integer, got 'x, got True'"),
         (5, {"input": "invalid"}, "expected an object, got 5"),
     ],
 )
