@@ -56,6 +56,8 @@ def body_of(error: DomainError) -> dict[str, Any]:
     body: dict[str, Any] = {"error": code_of(error), "message": error.message, "status": error.status}
     if isinstance(error, errors.ValidationFailed) and error.fields:
         body["fields"] = error.fields
+    if isinstance(error, errors.RuleViolation) and error.reason:
+        body["reason"] = error.reason
     # The reason of a SignInDenied is its code.
     return merge_details(body, {} if isinstance(error, errors.SignInDenied) else error.details)
 

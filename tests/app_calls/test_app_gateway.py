@@ -271,7 +271,11 @@ async def test_a_report_over_rest(shop: Shop) -> None:
     unknown = await client.post(path, {"status": "LOST"})
     assert (unknown.status, unknown.body["error"]) == (400, "validation_failed")
     mismatch = await client.post(path, {"status": "PAID", "paid_cents": total, "charge_id": "another"})
-    assert (mismatch.status, mismatch.body["error"]) == (422, "rule_violation")
+    assert (mismatch.status, mismatch.body["error"], mismatch.body["reason"]) == (
+        422,
+        "rule_violation",
+        "charge_mismatch",
+    )
     paid = await client.post(path, {"status": "PAID", "paid_cents": total})
     assert (paid.status, paid.body["status"], paid.body["paid_cents"]) == (200, "PAID", total)
     assert (await client.post("/api/admin/payments/1/report", {"status": "PAID"})).status == 404

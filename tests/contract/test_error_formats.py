@@ -307,6 +307,8 @@ def test_app_errors_have_a_code_a_message_and_the_status(name):
     expected = {"error": APPS[name], "message": error.message, "status": error.status}
     if name == "fields":
         expected["fields"] = {"name": "name_required"}
+    if name == "transition":
+        expected["reason"] = "transition_forbidden"
     if name != "disabled":
         expected |= error.details
     assert (response.status, body) == (error.status, expected)
