@@ -119,8 +119,7 @@ class EventEndpointInput:
     )
     url: str | None = optional_field("The https URL events are posted to; must be publicly reachable.")
     events: list[str] | None = optional_field(
-        "Any of `order.created`, `order.updated`, `order.cancelled`, `product.created`, `product.updated`, `product.deleted`,"
-        " `user.registered`, `checkout.completed`, `cart.updated`; each requires the scope that reads its subject."
+        "The names of events (docs/reference/shared.md#events), such as `order.created`; each requires the scope that reads its subject."
     )
     query: str | None = optional_field(
         "A GraphQL selection on the events' subject (`{ id total_cents }`), executed as the app; its result becomes `data`."
