@@ -79,7 +79,7 @@ class OrderPreviewQueries:
     @root_field(_PREVIEW, metadata={COST: 50})
     async def order_preview(self, info: Info, input: OrderInput) -> OrderPreviewObject:
         """Return what an order would cost now, with the promotions that apply. Nothing is written but the answers of carriers, which are
-        kept for later questions. Customer and shipping method may be left out; stock and limits of orders aren't looked at. Otherwise it is
+        kept for later requests. Customer and shipping method may be left out; stock and limits of orders aren't looked at. Otherwise it is
         refused as by `order_create`.
         """
         with rename_error_fields(_ALL_FIELD_NAMES):

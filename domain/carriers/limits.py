@@ -1,4 +1,4 @@
-"""Bound how often shoppers have carriers asked: each other CEP or content is a new question (docs/shipping.md#quotes)."""
+"""Limit the rate requests to carriers that shoppers cause: another CEP or content needs a new one (docs/shipping.md#quotes)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kernel.errors import RateLimited
 from kernel.scope import ActorKind, Scope
 
 PER_CART, PER_KEY = 20, 600
-"""Questions in a minute; methods of a cart are one."""
+"""Rate requests a minute; those for all methods of a cart count as one."""
 SHOPPERS = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ANONYMOUS)
 
 current_cart: ContextVar[UUID | None] = ContextVar("current_cart", default=None)
 """The cart that this request is about (`domain.carts.locked`)."""
 
 
-async def count_questions(scope: Scope) -> None:
+async def count_rate_requests(scope: Scope) -> None:
     """Count that the carriers of a cart are asked; raise RateLimited for a cart, or a storefront key, that asks too often."""
     if scope.actor.kind not in SHOPPERS:
         return

@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from auth.secrets import DecryptionError
-from domain.carriers.limits import count_questions
+from domain.carriers.limits import count_rate_requests
 from domain.carriers.params import SOURCES, decrypt_params
 from domain.carriers.parcels import Box, ParcelItem, make_parcels
 from domain.carriers.source import (
@@ -154,7 +154,7 @@ async def _ask_and_keep(
     scope: Scope, methods: Mapping[int, str], content: Sequence[ShippedUnits], zipcode: str, key: bytes
 ) -> dict[int, CarrierAnswer]:
     """Ask the sources of methods, and keep their answers."""
-    await count_questions(scope)
+    await count_rate_requests(scope)
     items, boxes, params = await _load_facts(scope, list(methods), content)
     parcels = make_parcels(items, boxes)
     value = sum(units.quantity * units.price_cents for units in content)

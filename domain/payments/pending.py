@@ -79,7 +79,7 @@ async def _give_up_later(scope: Scope, stored: StoredPayment, reason: str) -> No
     if stored.attempts >= len(RETRY_DELAYS):
         await settlement.end(scope, payment, PaymentStatus.FAILED, _UNANSWERED)
     else:
-        await settlement.postpone(scope, payment, settlement.next_question(now(), stored.attempts + 1, None))
+        await settlement.postpone(scope, payment, settlement.next_poll_at(now(), stored.attempts + 1, None))
 
 
 def _is_over(expires_at: datetime | None, at: datetime) -> bool:

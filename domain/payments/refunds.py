@@ -225,5 +225,5 @@ async def _postpone(scope: Scope, refund: _Refund, reason: str) -> None:
         await _end(scope, refund, FAILED, _UNANSWERED)
         return
     async with transaction(scope):
-        at = settlement.next_question(now(), refund.attempts + 1, None)
+        at = settlement.next_poll_at(now(), refund.attempts + 1, None)
         await execute(_POSTPONE, scope.store.id, refund.id, at)

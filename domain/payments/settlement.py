@@ -102,7 +102,7 @@ async def postpone(scope: Scope, payment: ChargedPayment, at: datetime) -> None:
         await execute(_POSTPONE, scope.store.id, payment.id, at)
 
 
-def next_question(at: datetime, attempts: int, expires_at: datetime | None) -> datetime:
+def next_poll_at(at: datetime, attempts: int, expires_at: datetime | None) -> datetime:
     """Return when to ask again about a live payment: by the schedule of deliveries, at last right after its expiry."""
     delay = retry_delay(max(1, attempts))
     times = [at + max(delay, IN_DOUBT)] if delay is not None else []
@@ -120,7 +120,7 @@ async def _settle(
         payment = stored.payment
         _reject_contradiction(payment, state)
         is_live = state.status in LIVE and payment.status in LIVE
-        at = next_question(scope.now, attempts, state.expires_at or payment.expires_at) if is_live else None
+        at = next_poll_at(scope.now, attempts, state.expires_at or payment.expires_at) if is_live else None
         await _save(scope, payment, state, at, picture)
         if is_live and payment.gateway_charge_id is None:
             await _queue_mail(scope, stored, state)
@@ -153,7 +153,7 @@ def _in_brasilia(at: datetime) -> str:
 
 
 def _reject_contradiction(payment: ChargedPayment, state: ChargeState) -> None:
-    """Raise GatewayUnanswered for an answer about another amount or charge: an answer that contradicts the question is none."""
+    """Raise GatewayUnanswered for an answer about another amount or charge: an answer that contradicts the request is none."""
     expected = (payment.amount_cents, payment.currency, payment.gateway_charge_id or state.charge_id)
     answered = (state.amount_cents, state.currency, state.charge_id)
     if answered == expected:

@@ -34,7 +34,7 @@ KEPT_FOR = timedelta(days=30)
 UNKNOWN_KEPT_FOR = timedelta(days=1)
 _MAX_KEPT, _MAX_ASKED = 20_000, 20
 
-_QUESTIONS = metrics.counter(
+_REQUESTS = metrics.counter(
     "vitrine_zipcode_questions_total", "Requests to the service for postal codes, by result.", "result"
 )
 # Of the destinations that lie in one city.
@@ -83,7 +83,7 @@ class _Service:
         if self._url is None or in_transaction():
             return None
         if cep not in self._asked and not self._breaker.is_open(self._url) and not await is_lookup_allowed(scope):
-            _QUESTIONS.add("skipped")
+            _REQUESTS.add("skipped")
             return None
         task = self._asked.get(cep) or self._ask(scope, cep)
         if task is None:
@@ -93,7 +93,7 @@ class _Service:
 
     def _ask(self, scope: Scope, cep: str) -> asyncio.Task[_Answer | None] | None:
         if self._url is None or len(self._asked) >= _MAX_ASKED or not self._breaker.admit(self._url):
-            _QUESTIONS.add("skipped")
+            _REQUESTS.add("skipped")
             return None
         task = self._asked[cep] = asyncio.create_task(self._load(self._url, scope.now, cep))
         task.add_done_callback(lambda _: self._asked.pop(cep))
@@ -104,10 +104,10 @@ class _Service:
             address = await _request(url.replace("{zipcode}", cep), cep)
         except (AddressNotAllowed, RequestFailed, ValueError):
             self._breaker.record_failure(url)
-            _QUESTIONS.add("failed")
+            _REQUESTS.add("failed")
             return None
         self._breaker.record_success(url)
-        _QUESTIONS.add("unknown" if address is None else "answered")
+        _REQUESTS.add("unknown" if address is None else "answered")
         answer = _Answer(address, at + (UNKNOWN_KEPT_FOR if address is None else KEPT_FOR))
         self._answers.keep(cep, answer)
         return answer

@@ -95,13 +95,13 @@ class PagarmeGateway:
         return None
 
     async def _load(self, path: str) -> dict[str, Any] | None:
-        """Read a record, None if it isn't there; that a question is refused says nothing about the charge."""
+        """Read a record, None if it isn't there; that a read is refused says nothing about the charge."""
         try:
             return await self._send("GET", path)
         except NotThere:
             return None
         except GatewayRefused as error:
-            raise GatewayUnanswered("it refused the question") from error
+            raise GatewayUnanswered("it refused the read") from error
 
     async def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, key: str | None = None

@@ -209,7 +209,7 @@ class HttpSource:
         self.on_wait(f"waiting for the shop, at most {minutes} minutes: {failure.reason}")
 
     async def _check_credentials(self) -> None:
-        """Raise SourceUnavailable if the shop refuses all questions."""
+        """Raise SourceUnavailable if the shop refuses all requests."""
         try:
             await self._ask(self._address(self._base, _PROBE, {"items_per_page": 1}))
         except ForbiddenBySource as error:

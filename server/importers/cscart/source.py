@@ -12,7 +12,7 @@ from kernel.errors import OperatorError
 
 
 class SourceError(Exception):
-    """The source doesn't answer one question; the message says why."""
+    """The source doesn't answer one request; the message says why."""
 
 
 class NotOffered(SourceError):
@@ -20,7 +20,7 @@ class NotOffered(SourceError):
 
 
 class ForbiddenBySource(SourceError):
-    """The source refuses the record or the list, or all questions."""
+    """The source refuses the record or the list, or all requests."""
 
 
 class SourceUnavailable(OperatorError):
@@ -28,7 +28,7 @@ class SourceUnavailable(OperatorError):
 
 
 class Source(Protocol):
-    """Answers questions by their path below `/api/`, such as `products/12`."""
+    """Answers requests by their path below `/api/`, such as `products/12`."""
 
     async def fetch(self, path: str, **query: object) -> Any:
         """Return the parsed answer; raises SourceError and SourceUnavailable."""
