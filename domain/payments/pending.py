@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 
+from domain.orders.payments import ChargedPayment
 from domain.payments import cancellation, settlement
 from domain.payments.gateway import GatewayRefused, GatewayUnanswered, PaymentGateway, PaymentStatus
 from domain.payments.gateways import gateway_of_method
@@ -71,15 +72,24 @@ async def _without_charge(scope: Scope, stored: StoredPayment, at: datetime) -> 
 
 
 async def _give_up_later(scope: Scope, stored: StoredPayment, reason: str) -> None:
-    """Ask again by the schedule; after its last attempt the payment has failed, until the gateway says otherwise."""
-    payment = stored.payment
+    """Ask again by the schedule; after its last attempt the payment has failed, until the gateway says otherwise.
+
+    A charge that can be paid is asked about until that is over: attempts count answers too, so that the last one may be the first without.
+    """
+    payment, at = stored.payment, now()
     logging.event(
         "a payment is in doubt", level="warning", payment=str(payment.public_id), gateway=stored.gateway, reason=reason
     )
-    if stored.attempts >= len(RETRY_DELAYS):
+    if stored.attempts >= len(RETRY_DELAYS) and not _can_be_paid(payment, at):
         await settlement.end(scope, payment, PaymentStatus.FAILED, _UNANSWERED)
     else:
-        await settlement.postpone(scope, payment, settlement.next_poll_at(now(), stored.attempts + 1, None))
+        await settlement.postpone(scope, payment, settlement.next_poll_at(at, stored.attempts + 1, payment.expires_at))
+
+
+def _can_be_paid(payment: ChargedPayment, at: datetime) -> bool:
+    """Return whether the customer has a code or boleto that can still be paid."""
+    has_charge = payment.gateway_charge_id is not None and payment.expires_at is not None
+    return has_charge and not _is_over(payment.expires_at, at)
 
 
 def _is_over(expires_at: datetime | None, at: datetime) -> bool:

@@ -420,6 +420,20 @@ async def test_a_boleto_says_the_day_on_which_it_is_due_in_brazil(kit, order):
     assert details["barcode"][5:9] == details["line"][33:37] == f"{due_factor(due.date()):04d}"
 
 
+async def test_a_payment_that_can_still_be_paid_outlives_a_gateway_that_answers_later(kit, order, gateway):
+    await create(kit, order, "BOLETO", billing={"document": "529.982.247-25"})
+    weeks = "UPDATE payments SET expires_at = expires_at + interval '20 days' WHERE tenant_id = $1"
+    await kit.rows(weeks)
+    for day, answer in enumerate([gateway.read_answer] * 12 + [no_answer] * 2):
+        gateway.read_answer = answer
+        await run_job(kit, minutes=60 * 24)
+        assert [payment["status"] for payment in await payments_of(kit, order)] == ["PENDING"], day
+    [payment] = await payments_of(kit, order)
+    gateway.read_answer = GatewayDouble().read_answer
+    await actions.act(kit.scope, payment["gateway_charge_id"], "pay")
+    assert (await kit.status(order.id)) == "P"
+
+
 async def test_a_payment_expires_with_its_code(kit, order):
     payment = await create(kit, order)
     back = timedelta(hours=1)
