@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import orjson
@@ -95,12 +96,15 @@ PAYMENT_METHOD_RECORDS = RecordType(
 
 
 def mask_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace every non-empty secret by the mask, also in nested objects."""
+    """Replace every non-empty secret by the mask, also in nested objects and lists."""
     return {name: _mask(name, param) for name, param in params.items()}
 
 
 def restore_masked(values: object, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters to store: a masked value becomes the stored one. Raises ValidationFailed unless it is an object."""
+    """Return the parameters to store: a masked value becomes the stored one, in a list that of the same place.
+
+    Raises ValidationFailed unless it is an object.
+    """
     if not isinstance(values, Mapping) or len(orjson.dumps(values)) > MAX_PARAMS_BYTES:
         raise ValidationFailed(
             f"processor_params is {repr_value(values)}; expected an object of at most {MAX_PARAMS_BYTES} bytes",
@@ -118,10 +122,15 @@ def restore_masked(values: object, stored: Mapping[str, Any]) -> dict[str, Any]:
 def _mask(name: str, param: object) -> object:
     if isinstance(param, Mapping):
         return mask_params(param)
-    return MASK if param not in ("", None) and _SECRET_NAME.search(name) else param
+    if param not in ("", None) and _SECRET_NAME.search(name):
+        return MASK
+    return [_mask(name, each) for each in param] if isinstance(param, list) else param
 
 
 def _restore(param: object, stored: object) -> object:
     if isinstance(param, Mapping):
         return restore_masked(param, stored if isinstance(stored, Mapping) else {})
+    if isinstance(param, list):
+        known = stored if isinstance(stored, list) else ()
+        return [_restore(each, before) for each, before in zip_longest(param, known[: len(param)])]
     return stored if param == MASK else param

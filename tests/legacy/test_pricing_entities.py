@@ -225,9 +225,19 @@ async def test_destinations_are_read_only(sample):
 
 
 async def test_processor_secrets_are_masked_and_writing_the_mask_keeps_them(sample):
-    params = {"secret_key": "sk_live_1", "mode": "live", "nested": {"token": "t"}}
+    params = {
+        "secret_key": "sk_live_1",
+        "mode": "live",
+        "nested": {"token": "t"},
+        "accounts": [{"token": "u", "id": 7}, 8],
+    }
     number = await create(sample, "payments", processor_params=params)
-    masked = {"secret_key": "****", "mode": "live", "nested": {"token": "****"}}
+    masked = {
+        "secret_key": "****",
+        "mode": "live",
+        "nested": {"token": "****"},
+        "accounts": [{"token": "****", "id": 7}, 8],
+    }
     assert (await read(sample, "payments", number))["processor_params"] == masked
     listed = (await sample.get(f"/api/payments?payment_id={number}")).body["payments"][number]
     assert listed["processor_params"] == masked
