@@ -25,7 +25,7 @@ from domain.purchase.order_rows import line_rows
 from domain.purchase.references import reject_unsaleable
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues
-from kernel.ids import parse_uuid
+from kernel.ids import parse_reference
 from kernel.scope import STAFF, ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import fetch, fetchval
@@ -55,22 +55,23 @@ async def edited_lines(
     if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
         raise ValidationFailed("product not found", field="product", code=NOT_FOUND)
     # Of a product in several lines the limits count that were read now.
-    ordered = sorted(lines, key=lambda line: line not in current)
+    ordered = sorted(lines, key=lambda line: line.line_id is None)
     reject_unsaleable(ordered, existing=[line.offer.id for line in current if line.offer.id])
     return lines
 
 
 def _staying(drafts: Sequence[DraftLine], current: Sequence[PricedLine]) -> dict[object, PricedLine]:
     """Return the lines that stay as they are, by what names them; the offer of a line in the order has the line's id."""
-    lines = {line.offer.public_id: line for line in current}
+    lines = {reference: line for line in current for reference in (line.line_id, line.offer.public_id)}
     stay: dict[object, PricedLine] = {}
     for draft in drafts:
         if draft.stays is None:
             continue
-        public_id = parse_uuid(draft.stays)
-        line = lines.pop(public_id, None) if public_id is not None else None
+        reference = parse_reference(draft.stays)
+        line = lines.get(reference) if reference is not None else None
         if line is None:
             raise ValidationFailed(f"order line {repr_value(draft.stays)} not found", field="id", code=NOT_FOUND)
+        del lines[line.line_id], lines[line.offer.public_id]
         if draft.quantity != line.quantity or draft.price_cents not in (None, line.price_cents):
             raise ValidationFailed("a line named by id stays as it is; name its product_id", field="id", code="invalid")
         stay[draft.stays] = line
@@ -95,7 +96,8 @@ async def _priced_lines(
         product: replace(offer, **rates[offer.vendor_id]._asdict()) if offer.vendor_id in rates else offer
         for product, offer in offers.items()
     }
-    replaced = [line for line in current if line not in staying]
+    stay = {line.line_id for line in staying}
+    replaced = [line for line in current if line.line_id not in stay]
     drafts = _with_files(drafts, offers, replaced)
     if scope.family == "legacy" and not locked.imported:
         drafts = _with_present_options(drafts, offers, current)

@@ -83,7 +83,7 @@ class Offer:
 class PricedLine:
     """An order line as it will be stored; `base_price_cents` is the catalogue price.
 
-    Promotions never change a `fixed` price: one set explicitly, or that of a gift.
+    Promotions never change a `fixed` price: one set explicitly, or that of a gift. `line_id` is that of a line in the order.
     """
 
     offer: Offer
@@ -95,6 +95,7 @@ class PricedLine:
     fixed: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     selection: OptionSelection | None = None
+    line_id: int | None = None
 
     @property
     def combination_id(self) -> int | None:

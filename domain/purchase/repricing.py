@@ -33,7 +33,7 @@ from models.connection.database import fetch, fetchval
 from models.rows import json_text, replace_rows
 
 _LINES = f"""
-SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
+SELECT l.id, l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
     l.tracked, l.in_advance, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
     coalesce(p.is_edp, false) AS is_edp, coalesce(c.shipping_freight_cents, p.shipping_freight_cents, 0) AS freight_cents,
     coalesce(p.free_shipping, false) OR (l.price_cents = 0 AND l.extra ? 'promotion_id') AS free_shipping,
@@ -88,6 +88,7 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         in_advance=line["in_advance"],
         extra=orjson.loads(line["extra"]),
         selection=_agreed_selection(orjson.loads(line["options"]), line["combination_id"]),
+        line_id=line["id"],
     )
 
 

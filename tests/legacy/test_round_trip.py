@@ -165,6 +165,37 @@ async def test_what_is_not_said_about_a_line_does_not_change(store: SampleStore)
     assert (second["amount"], second["price"]) == ("3", before["products"][keys[1]]["price"])
 
 
+@pytest.mark.parametrize("change", ["min_qty", "required option", "deleted"])
+async def test_a_line_that_stays_is_not_sold_again_when_another_changes(store: SampleStore, change: str) -> None:
+    created = [
+        await store.post("/api/products", {"product": "Caderno", "price": "10.00", "amount": 9, "is_edp": "Y"})
+        for _ in range(2)
+    ]
+    first, second = (answer.body["product_id"] for answer in created)
+    lines = [{"product_id": first, "amount": 2}, {"product_id": second, "amount": 1}]
+    order = await store.post("/api/orders", {"user_id": store.caio.number, "products": lines})
+    path = f"/api/orders/{order.body['order_id']}"
+    changed = {
+        "min_qty": lambda: store.put(f"/api/products/{first}", {"min_qty": 5}),
+        "required option": lambda: store.post(
+            "/api/options",
+            {"option_name": "Capa", "product_id": first, "required": "Y", "variants": [{"variant_name": "Dura"}]},
+        ),
+        "deleted": lambda: store.delete(f"/api/products/{first}"),
+    }
+    assert (await changed[change]()).status in (200, 201, 204)
+    before = (await store.get(path)).body
+    [stays, edited] = before["products"]
+    body = before | {"products": before["products"] | {edited: before["products"][edited] | {"amount": "3"}}}
+    written = await store.put(path, body)
+    assert written.status == 200, written.raw
+    after = (await store.get(path)).body
+    assert after["products"][stays] == before["products"][stays]
+    assert (after["products"][edited]["amount"], after["subtotal"]) == ("3", "50.00")
+    grown = body | {"products": body["products"] | {stays: body["products"][stays] | {"amount": "3"}}}
+    assert (await store.put(path, grown)).status in (400, 422)
+
+
 async def test_one_changed_field_of_a_whole_record_is_changed(store: SampleStore) -> None:
     path = f"/api/products/{store.mug}"
     before = (await store.get(path)).body

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -91,12 +92,28 @@ def _parse_lines(value: Any, label: str) -> list[dict[str, Any]]:
     return [_parse_line(key, entry, label) for key, entry in entries]
 
 
+@dataclass(frozen=True, slots=True)
+class StayingLine:
+    """A line of a body that says no more than the order's line with this `item_id` and quantity."""
+
+    item_id: str
+    quantity: int
+
+
 def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
+    if isinstance(entry, StayingLine):
+        return {"id": entry.item_id, "quantity": entry.quantity}
+    line = _parse_facts(key, entry, label)
+    if line["product_id"] is None or line["product_id"] is types.ABSENT:
+        raise InvalidValue(f"{label}: product_id is required")
+    return line
+
+
+def _parse_facts(key: str | None, entry: Any, label: str) -> dict[str, Any]:
+    """Parse a line, of no product too."""
     if not isinstance(entry, Mapping):
         raise types.unexpected(label, entry, "objects such as {product_id, amount}", verb="holds")
     product = types.parse_id(entry.get("product_id", key), f"{label}: product_id")
-    if product is None or product is types.ABSENT:
-        raise InvalidValue(f"{label}: product_id is required")
     if entry.get("amount") in (None, ""):
         raise InvalidValue(f"{label}: amount is required")
     line: dict[str, Any] = {"product_id": product, "quantity": types.parse_integer(entry["amount"], f"{label}: amount")}
@@ -111,19 +128,34 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
     return line
 
 
+def with_staying_lines(lines: Any, current: Mapping[str, Record]) -> Any:
+    """Return the lines of a body, with a `StayingLine` for each that says no more about product, amount, price and options than a line of
+    the order: one that stays isn't sold again, whatever its product is now.
+    """
+    unnamed = {line["item_id"]: _parse_facts(None, line, "products") for line in current.values()}
+    items_by_product: defaultdict[Any, list[str]] = defaultdict(list)
+    for item, existing in unnamed.items():
+        items_by_product[existing["product_id"]].append(item)
+
+    def mark(key: str | None, line: Any) -> Any:
+        try:
+            wanted = _parse_facts(key, line, "products")
+        except InvalidValue:  # raised again where the body is parsed
+            return line
+        # Of equal lines the one that is named, so that each keeps its place.
+        candidates = [str(line.get("item_id", key)), *items_by_product[wanted["product_id"]]]
+        item = next((each for each in candidates if each in unnamed and _says_the_same(wanted, unnamed[each])), None)
+        return line if item is None else StayingLine(item, unnamed.pop(item)["quantity"])
+
+    if isinstance(lines, Mapping):
+        return {key: mark(key, line) for key, line in lines.items()}
+    return [mark(None, line) for line in lines] if isinstance(lines, list) else lines
+
+
 def are_current_lines(lines: Any, current: Mapping[str, Record]) -> bool:
-    """Return whether the lines of a body are those of the order, where they say no more than product, amount, price and options."""
-    try:
-        wanted = _parse_lines(lines, "products")
-    except InvalidValue:  # raised again where the body is parsed
-        return False
-    unnamed = _parse_lines(current, "products")
-    for line in wanted:
-        existing = next((each for each in unnamed if _says_the_same(line, each)), None)
-        if existing is None:
-            return False
-        unnamed.remove(existing)
-    return not unnamed
+    """Return whether the lines, with the staying ones, are all of the order's."""
+    entries = list(lines.values() if isinstance(lines, Mapping) else lines) if isinstance(lines, Mapping | list) else []
+    return len(entries) == len(current) and all(isinstance(line, StayingLine) for line in entries)
 
 
 def _says_the_same(line: Record, existing: Record) -> bool:

@@ -25,7 +25,7 @@ def _complete_update(changes: Record, record: Record) -> Record:
     """Keep what a body doesn't say about the lines of the order, and all of them if it says nothing else than the record."""
     if "products" not in changes:
         return changes
-    lines = complete_lines(changes["products"], record)
+    lines = parts.with_staying_lines(complete_lines(changes["products"], record), record["products"])
     if parts.are_current_lines(lines, record["products"]):
         return {name: value for name, value in changes.items() if name != "products"}
     return {**changes, "products": lines}
