@@ -26,7 +26,7 @@ MAX_TOKENS = 2000
 MAX_REPEATS = 50
 MAX_COST = 10_000
 # The fields that the error of a document with a higher cost lists.
-MAX_DEAREST = 10
+MAX_EXPENSIVE_FIELDS = 10
 MAX_INTROSPECTION_DEPTH = 20
 # Selections of the root fields of introspection in one operation.
 MAX_SCHEMA_SELECTIONS = 1
@@ -46,9 +46,9 @@ def check_cost(fields: Counter[str]) -> None:
     """Raise `TooComplex` if the cost of an operation, whose fields cost so much by path, exceeds `MAX_COST`."""
     cost = fields.total()
     if cost > MAX_COST:
-        dearest = [{"path": path, "cost": part} for path, part in fields.most_common(MAX_DEAREST)]
+        most_expensive = [{"path": path, "cost": part} for path, part in fields.most_common(MAX_EXPENSIVE_FIELDS)]
         message = f"the cost of the document is {cost}; at most {MAX_COST} is allowed"
-        raise TooComplex(message, details={"cost": cost, "fields": dearest})
+        raise TooComplex(message, details={"cost": cost, "fields": most_expensive})
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ async def test_a_front_page_of_a_hundred_products_with_variants_options_and_imag
 
 
 @pytest.mark.parametrize(
-    "text, dearest",
+    "text, most_expensive",
     [
         ("{ products(limit: 1000) { combinations { product { combinations { id } } } } }", "products.combinations.product.combinations"),
         (
@@ -98,7 +98,7 @@ async def test_a_front_page_of_a_hundred_products_with_variants_options_and_imag
     ],
 )  # fmt: skip
 async def test_a_document_that_multiplies_is_refused_with_the_cost_of_its_fields(
-    shop: SampleStore, text: str, dearest: str
+    shop: SampleStore, text: str, most_expensive: str
 ) -> None:
     answer = await ask(shop, text)
     [error] = answer.body["errors"]
@@ -107,7 +107,7 @@ async def test_a_document_that_multiplies_is_refused_with_the_cost_of_its_fields
     assert error["message"] == f"the cost of the document is {details['cost']}; at most 10000 is allowed"
     costs = [field["cost"] for field in details["fields"]]
     assert costs == sorted(costs, reverse=True)
-    assert details["fields"][0]["path"] == dearest
+    assert details["fields"][0]["path"] == most_expensive
     assert sum(costs) <= details["cost"]
     assert len(costs) <= 10
 
