@@ -105,7 +105,7 @@ class EntityQuery:
         if text is not None:
             return None if len(text) > _MAX_KEY or has_forbidden_characters(text) else condition(text)
         reference = parse_id(id_, numeric=self.entity.has_numeric_ids)
-        return None if reference is None else by_id(reference)
+        return None if reference is None else self.entity.id_key(reference)
 
     def evaluate(self, scope: Scope, values: Mapping[str, Any]) -> ListRequest:
         """Evaluate the arguments of a list; raise the `DomainError` of an invalid one, or one that the caller may not use."""

@@ -16,7 +16,6 @@ from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from models.connection.database import Plans, fetchval
 from models.reading import row_reads
-from models.reading.queries import by_id
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
 from schema.declaration import declare
 from schema.fields import root_field, strawberry_field
@@ -55,9 +54,9 @@ class NodeQueries:
 
 
 async def _read(info: Info, name: str, public_id: UUID) -> Any:
-    row = await row_reads.fetch_first(
-        info.context.scope, requested_record(info, info.schema._schema.type_map[name]), by_id(public_id)
-    )
+    schema = info.schema._schema
+    shape, condition = requested_record(info, schema.type_map[name]), _nodes(schema)[name].entity.id_key(public_id)
+    row = await row_reads.fetch_first(info.context.scope, shape, condition)
     if row is not None:
         row[RECORD_TYPE] = name
     return row

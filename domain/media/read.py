@@ -7,6 +7,7 @@ from typing import Any
 from domain.filters import exact_second, ids, sorts
 from domain.media.addresses import source_digest
 from domain.visibility import RowsOfRecord, VisibleRows
+from kernel.ids import Reference
 from models.reading.queries import Condition, Entity, EntityFilter, any_of
 
 # An image is reached only through its record, whose rows are already filtered.
@@ -18,6 +19,14 @@ def _uploaded_by(column: str, caller: str) -> str:
     return (
         f"t.{column} = {caller} OR EXISTS (SELECT FROM media_files c"
         f" WHERE c.tenant_id = t.tenant_id AND c.original_id = t.id AND c.{column} = {caller})"
+    )
+
+
+def _of_content(reference: Reference) -> Condition:
+    """Return the condition for the file of an id, also where another one had its content before."""
+    return Condition(
+        "t.id = (SELECT coalesce(c.original_id, c.id) FROM media_files c WHERE c.tenant_id = {tenant} AND c.public_id = {})",
+        (reference,),
     )
 
 
@@ -46,4 +55,5 @@ MEDIA_FILES = Entity(
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts=sorts("created_at", "id"),
+    id_key=_of_content,
 )

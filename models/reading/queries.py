@@ -91,6 +91,14 @@ def unindexed(condition: str) -> str:
     return f"coalesce({condition}, false)"
 
 
+BY_PUBLIC_ID = "t.public_id = {}"
+
+
+def by_id(reference: Reference) -> Condition:
+    """Return the condition for one record."""
+    return Condition("t.id = {}" if isinstance(reference, int) else BY_PUBLIC_ID, (reference,))
+
+
 @dataclass(frozen=True, eq=False)
 class Entity:
     """A table that can be read, with its filters and sort orders.
@@ -100,6 +108,7 @@ class Entity:
     `base_condition` excludes deleted rows by default, of tables that have them; `default_sort` is by default the first of the sorts.
     `label` is its name in descriptions, where it isn't that of the GraphQL type. `has_numeric_ids`: the public id is the row's number.
     `text_key` names what finds a record in place of its id, with its condition; by default the slug, where that is a filter.
+    `id_key` is the condition for the record of an id.
     """
 
     table: str
@@ -112,6 +121,7 @@ class Entity:
     default_sort: str = ""
     has_numeric_ids: bool = False
     text_key: tuple[str, Callable[[str], Condition]] | None = None
+    id_key: Callable[[Reference], Condition] = by_id
 
     def __post_init__(self) -> None:
         """Set the base condition, the key and the sort that have a default."""
@@ -191,14 +201,6 @@ _LIMITS = (1, 2, 3, 5, 6, 10, 11, 20, 21, 25, 26, 50, 51, 100, 101, 250, 251, 50
 def statement_limit(limit: int) -> int:
     """Round a limit up to one of the sizes used in statements."""
     return next((size for size in _LIMITS if size >= limit), limit)
-
-
-BY_PUBLIC_ID = "t.public_id = {}"
-
-
-def by_id(reference: Reference) -> Condition:
-    """Return the condition for one record."""
-    return Condition("t.id = {}" if isinstance(reference, int) else BY_PUBLIC_ID, (reference,))
 
 
 def sort_of(entity: Entity, sort: str | None) -> tuple[Sort, bool]:

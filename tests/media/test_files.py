@@ -26,6 +26,7 @@ from tests.harness.sample_store import SampleStore
 from tests.media.test_images import PRODUCT_UPDATE, add_file, digest, graphql, refused, update
 
 CREATE = "mutation($url: String!, $alt: String) { media_create(source_url: $url, alt: $alt) { id status url source_url alt } }"
+FILE = "query($id: ID!) { media_file(id: $id) { id status } }"
 FILES = "query($filter: MediaFileFilter) { media_files(filter: $filter) { id status } }"
 PRODUCT = "query($id: ID!) { product(id: $id) { images { url status media_id } } }"
 
@@ -125,6 +126,8 @@ async def test_two_sources_with_the_same_content_are_one_file(new_sample: Any) -
     assert shown["media_id"] == kept["media_id"]
     files = (await graphql(sample, FILES, filter={"source_url": [first, second]}))["media_files"]
     assert files == [{"id": kept["media_id"], "status": "ready"}]
+    for media_id in (kept["media_id"], moved["media_id"]):
+        assert (await graphql(sample, FILE, id=media_id))["media_file"] == files[0]
     before = await row_versions(sample.store)
     assert (await update(sample, "product", {"url": second}))["media_id"] == kept["media_id"]
     assert changed_tables(before, await row_versions(sample.store)) == []
