@@ -103,7 +103,8 @@ _TYPES = {
 _OF_USER = "t.user_id = ANY({users})"
 _OF_ORDER = "t.order_id = ANY({orders})"
 _OF_SHIPMENT = (
-    "t.shipment_id IN (SELECT s.id FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.order_id = ANY({orders}))"
+    "EXISTS (SELECT FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.id = t.shipment_id"
+    f" AND {_OF_ORDER.replace('t.', 's.')})"
 )
 _OF_CART = "t.user_id = ANY({users}) OR t.customer_email = ANY({emails})"
 # Numbers of Brazil with and without the prefix of the country.

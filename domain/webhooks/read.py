@@ -46,8 +46,8 @@ EVENT_DELIVERIES = Entity(
     table="event_deliveries",
     visible=VisibleRows(
         admin=("view_apps",),
-        own_app="t.endpoint_id IN (SELECT p.id FROM event_endpoints p WHERE p.tenant_id = t.tenant_id"
-        " AND p.installation_id = {installation} AND p.deleted_at IS NULL)",
+        own_app="t.endpoint_id = ANY(ARRAY(SELECT p.id FROM event_endpoints p WHERE p.tenant_id = {tenant}"
+        " AND p.installation_id = {installation} AND p.deleted_at IS NULL))",
     ),
     filters={
         "id": ids("deliveries"),
