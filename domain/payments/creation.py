@@ -157,7 +157,7 @@ async def _resume(scope: Scope, facts: PaymentFacts, created: UUID, input: Payme
     """Return a payment that was created before; its gateway is called again if it never answered: the payment's id makes that harmless."""
     stored = await find_payment(scope, created, of_removed_order=True)
     payment = stored.payment
-    if payment.order_id != facts.order.id:
+    if (payment.order_id, payment.kind) != (facts.order.id, input.kind.value):
         raise RuleViolation(REUSED)
     if payment.status != PaymentStatus.PENDING or payment.gateway_charge_id is not None:
         return _Begun(payment)

@@ -589,6 +589,14 @@ async def pix(kit, order) -> dict[str, Any]:
     return {"payment_method": (await kit.record("orders", order.id))["payment_method_id"]}
 
 
+async def test_the_key_of_a_payment_makes_none_of_another_kind(kit, order):
+    with active_claim(claim_of("key")):
+        payment = await create(kit, order)
+        with pytest.raises(RuleViolation, match="idempotency key reused with a different request"):
+            await create(kit, order, "CARD")
+        assert (await create(kit, order))["public_id"] == payment["public_id"]
+
+
 async def test_the_key_of_a_payment_in_doubt_pays_no_other_order(kit, order, gateway):
     other = await kit.order((await kit.product(), 1), **await pix(kit, order))
     gateway.create = no_answer
