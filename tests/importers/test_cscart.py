@@ -102,7 +102,12 @@ BROUGHT = [resource for resource in LISTED if resource.path not in ENTITIES_LEFT
 
 
 def brought(resource: Resource, record: dict[str, Any]) -> dict[str, Any]:
-    return {name: item for name, item in record.items() if (resource.path, name) not in FIELDS_LEFT}
+    """Return a record without the fields that are not brought, and without the sizes of categories' images, which only files have."""
+    fields = {name: item for name, item in record.items() if (resource.path, name) not in FIELDS_LEFT}
+    if resource.path == "categories" and "main_pair" in fields:
+        pair = fields["main_pair"]
+        fields["main_pair"] = pair | {"detailed": pair["detailed"] | {"image_x": "", "image_y": ""}}
+    return fields
 
 
 async def speak_cscart(store: Store) -> None:

@@ -92,6 +92,31 @@ async def test_pictures_are_there_when_the_shop_is_gone(
         assert row["media_id"] is not None, row["link"]
 
 
+async def test_pictures_of_categories_are_brought_and_one_set_here_stays(
+    http: HttpClient, new_store: NewStore, pictures: SourceServer
+) -> None:
+    store = await new_store()
+    source = shop_with(pictures)
+    source.answers["categories/224"]["main_pair"] = {
+        "detailed": {"image_path": pictures.url("a.jpg"), "alt": "Calças"},
+    }
+    await run.run(source, store.public_id, copies_images=True)
+    read = "SELECT image_url, image_alt, media_id FROM categories WHERE tenant_id = $1 AND id = $2"
+    [brought] = await rows(store, read, store.id, 224)
+    assert (brought["image_url"], brought["image_alt"]) == (pictures.url("a.jpg"), "Calças")
+    assert brought["media_id"] is not None
+    set_here = "UPDATE categories SET image_url = $3, media_id = $4 WHERE tenant_id = $1 AND id = $2"
+    await execute(store, set_here, store.id, 166, pictures.url("b.jpg"), brought["media_id"])
+    [here] = await rows(store, read, store.id, 166)
+    for row in source.answers["categories"]["categories"]:
+        source.answers.get(f"categories/{row['category_id']}", {})["description"] = row["description"] = "Nova"
+    await run.run(source, store.public_id, copies_images=True, since=datetime.now(UTC))
+    assert await rows(store, read, store.id, 224) == [brought]
+    assert await rows(store, read, store.id, 166) == [here]
+    [text] = await rows(store, "SELECT description FROM categories WHERE tenant_id = $1 AND id = $2", store.id, 166)
+    assert text["description"] == "Nova"
+
+
 async def test_the_same_links_again_fetch_and_change_nothing(
     http: HttpClient, new_store: NewStore, pictures: SourceServer
 ) -> None:

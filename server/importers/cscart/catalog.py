@@ -39,7 +39,7 @@ from models.tables.catalog import (
 )
 from models.tables.taxes import ProductTax
 from server.importers.cscart.addresses import former_addresses, redirect_rows
-from server.importers.cscart.context import IMAGE_COLUMNS, Context
+from server.importers.cscart.context import Context
 from server.importers.cscart.tags import TAGS, tag_rows
 from server.importers.cscart.values import (
     NotBrought,
@@ -63,7 +63,13 @@ from server.importers.cscart.values import (
 
 # --- Categories ------------------------------------------------------------------------------------------------------------------
 
-CATEGORY = ImportKind("category", ImportTable(Category, without=IMAGE_COLUMNS), former_addresses("categories"))
+# A shop shows the image of a category in the single record, or not at all: where it shows none, the one here stays.
+_IMAGE_HERE = {
+    "image_url": "CASE excluded.image_url WHEN '' THEN categories.image_url ELSE excluded.image_url END",
+    "image_alt": "CASE excluded.image_url WHEN '' THEN categories.image_alt ELSE excluded.image_alt END",
+    "media_id": "CASE WHEN excluded.image_url IN ('', categories.image_url) THEN categories.media_id END",
+}
+CATEGORY = ImportKind("category", ImportTable(Category, on_update=_IMAGE_HERE), former_addresses("categories"))
 _MAX_PATH = 500
 
 
@@ -79,6 +85,7 @@ def convert_category(context: Context, record: Record) -> Rows:
         **{name: text(record, name) for name in SEO_FIELDS},
     }
     columns = context.columns(CATEGORY_FIELDS, values, droppable=("slug", *SEO_FIELDS))
+    image = _link(context, record.get("main_pair")) or {}
     parent = context.required(record, "parent_id", "categories") if number(record, "parent_id") else None
     path = str(category) if parent is None else f"{context.category_paths[parent]}/{category}"
     if len(path) > _MAX_PATH:
@@ -87,6 +94,8 @@ def convert_category(context: Context, record: Record) -> Rows:
     row = {
         "id": category,
         **columns,
+        "image_url": image.get("url", ""),
+        "image_alt": image.get("alt", ""),
         "parent_id": parent,
         "id_path": path,
         "vendor_id": context.optional(record, "company_id", "vendors"),
@@ -315,7 +324,15 @@ def _images(context: Context, product: int, record: Record) -> list[Row]:
 
 
 def _image(context: Context, product: int, place: int, pair: Record) -> Row | None:
-    detailed = pair.get("detailed") or pair.get("icon")
+    link = _link(context, pair)
+    if link is None:
+        return None
+    return {"alt": "", **link, "id": as_number(pair.get("pair_id")), "product_id": product, "position": place}
+
+
+def _link(context: Context, pair: object) -> Row | None:
+    """Return the address, text and size of an image; None where there is none, or one that is not valid, which is noted."""
+    detailed = (pair.get("detailed") or pair.get("icon")) if isinstance(pair, dict) else None
     if not isinstance(detailed, dict):
         return None
     url = next(
@@ -328,11 +345,10 @@ def _image(context: Context, product: int, place: int, pair: Record) -> Row | No
         "height": position(detailed, "image_y"),
     }
     try:
-        columns = context.columns(IMAGE_FIELDS, values, droppable=("alt",))
+        return context.columns(IMAGE_FIELDS, values, droppable=("alt",))
     except ValidationFailed as error:
         context.note(f"image: {error.message}; left out")
         return None
-    return {"alt": "", **columns, "id": as_number(pair.get("pair_id")), "product_id": product, "position": place}
 
 
 def _entries_of_features(record: Record) -> Iterator[tuple[int, Record]]:
