@@ -273,6 +273,7 @@ PRODUCTS = Entity(
             "in any of these variation groups; 0 means in none",
             column=f"(SELECT m.group_id FROM {_MEMBERSHIP})",
         ),
+        "variation_group_code": exact_value("text", GROUP_CODE, "the code of its variation group", internal=True),
         "has_variation_group": EntityFilter(
             "boolean", flag(f"EXISTS (SELECT FROM {_MEMBERSHIP})"), "in a variation group", internal=True
         ),

@@ -119,6 +119,7 @@ async def test_the_products_show_their_group(shirts: Shirts) -> None:
         f"{VARIATIONS}?items_per_page=50",
         f"{VARIATIONS}?variation_group_id={group['id']}",
         f"products?variation_group_id={group['id']}",
+        "products?variation_group_code=SHIRTS",
         "products?has_variation_group=1",
         f"{GROUPS}/{group['id']}/{VARIATIONS}",
         f"{GROUPS}/SHIRTS/{VARIATIONS}?items_per_page=0",

@@ -141,7 +141,7 @@ PRODUCTS = Resource(
         ),
     ),
     detail_fields=(
-        RecordField("variation_group_code", types.TEXT),
+        RecordField("variation_group_code", types.TEXT, filter_name="variation_group_code"),
         RecordField("search_words", types.TEXT, "search_words", source="search_words", permission=IN_CSCART),
         *(
             RecordField(
