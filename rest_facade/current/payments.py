@@ -10,20 +10,20 @@ from typing import Any
 from aiohttp import web
 
 from kernel.check_digits import reject_card_numbers
-from kernel.errors import MalformedRequest, NotFound, ValidationFailed
+from kernel.errors import NotFound, ValidationFailed
 from kernel.scope import Scope
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_json_object
 from rest_facade.current import admin, storefront
-from rest_facade.field_errors import REQUIRED
+from rest_facade.field_errors import REQUIRED, UNSPECIFIED
 from rest_facade.records import execute_with_codes, path_uuid
 from rest_facade.responses import json_response
 from rest_facade.routing import SCOPE, Credential, Handler, Route
 
 _KINDS = ("PIX", "BOLETO", "CARD")
 _OPTIONAL = ("card_token", "installments", "billing")
-_BILLING = ("name", "email", "document", "phone", "address")
+_BILLING = ("name", "email", "document", "phone")
 _ADDRESS = ("street", "number", "complement", "district", "city", "state", "zipcode", "country")
 _CODES = {"amount_cents": "amount_invalid", "installments": "installments_invalid", "card_token": "card_token_invalid"}
 _TOKEN = "token"
@@ -160,12 +160,19 @@ def _kind(body: Mapping[str, Any]) -> str:
     return str(kind)
 
 
-def _billing(billing: object) -> dict[str, Any]:
-    if not isinstance(billing, dict) or not isinstance(billing.get("address"), dict | None):
-        raise MalformedRequest(detail="billing is no object")
-    values = {name: billing[name] for name in _BILLING if billing.get(name) is not None}
-    if "address" in values:
-        values["address"] = {
-            name: values["address"][name] for name in _ADDRESS if values["address"].get(name) is not None
-        }
-    return values
+def _billing(billing: Any) -> dict[str, Any]:
+    """Return who pays, as far as it is set; raises ValidationFailed naming the field that is something else."""
+    values = _texts("billing", billing, _BILLING)
+    address = billing.get("address")
+    return values if address is None else {**values, "address": _texts("billing.address", address, _ADDRESS)}
+
+
+def _texts(path: str, value: object, names: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValidationFailed(f"{path} is {repr_value(value)}; expected an object", fields={path: UNSPECIFIED})
+    for name in names:
+        if not isinstance(value.get(name), str | None):
+            raise ValidationFailed(
+                f"{path}.{name} is {repr_value(value[name])}; expected a text", fields={f"{path}.{name}": UNSPECIFIED}
+            )
+    return {name: value[name] for name in names if value.get(name) is not None}

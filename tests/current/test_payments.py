@@ -111,10 +111,22 @@ async def test_bad_input_is_refused_by_field(shop, order, body, fields):
     assert (await shop.get(path, **token)).body["payments"] == []
 
 
-@pytest.mark.parametrize("billing", ["x", 1, [], {"address": "x"}, {"address": []}])
-async def test_billing_is_an_object(shop, order, billing):
+@pytest.mark.parametrize(
+    "billing, field",
+    [
+        ("x", "billing"),
+        (1, "billing"),
+        ([], "billing"),
+        ({"address": "x"}, "billing.address"),
+        ({"address": []}, "billing.address"),
+        ({"name": 5}, "billing.name"),
+        ({"address": {"street": 5}}, "billing.address.street"),
+    ],
+)
+async def test_wrong_types_in_billing_are_named(shop, order, billing, field):
     path, token = paths(order)
-    assert (await shop.post(path, {"kind": "PIX", "billing": billing, **token})).status == 400
+    refused = await shop.post(path, {"kind": "PIX", "billing": billing, **token})
+    assert (refused.status, refused.body.get("fields")) == (400, {field: "invalid"})
 
 
 async def test_a_payment_is_of_the_order_in_the_path(shop, order, admin):
