@@ -118,8 +118,8 @@ async def replace_product_categories(scope: Scope, drafts: Sequence[ProductDraft
 async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> set[int]:
     """Replace those images of existing products that are in the input: all of them, the main one (position 0), or the additional ones.
 
-    An image whose URL the product has already stays: it keeps its id, and its size unless the input has another. Return the ids of the
-    products that had other images.
+    An image whose URL the product has already stays: it keeps its id, and its text and size unless the input has others. Return the ids of
+    the products that had other images.
     """
     changed = [
         draft for draft in drafts if draft.current is not None and (_replaces_main(draft) or _replaces_more(draft))
@@ -132,7 +132,7 @@ async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> set[in
         for position, image in _positioned_images(draft):
             if current := stored.get((draft.product_id, image["url"])):
                 row = current.pop(0)
-                if (updated := {**row, "alt": "", **image, "position": position}) != row:
+                if (updated := {**row, **image, "position": position}) != row:
                     moved.append(updated)
             else:
                 added.append({"product_id": draft.product_id, **_image_row(position, image)})

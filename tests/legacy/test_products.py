@@ -219,6 +219,19 @@ async def test_the_main_image_is_returned_as_an_image_pair(sample):
     }
 
 
+async def test_an_image_sent_again_keeps_its_text(sample):
+    main, other = "https://img.example.com/bule.jpg", "https://img.example.com/tampa.jpg"
+    product = await create(sample, main_pair=image_pair(main, alt="Bule"), image_pairs=[image_pair(other, alt="Tampa")])
+    before = await read(sample, product)
+    await sample.put(f"/api/products/{product}", {"main_pair": image_pair(main), "image_pairs": [image_pair(other)]})
+    assert await read(sample, product) == before
+    for nothing in ("", None):
+        await sample.put(f"/api/products/{product}", {"main_pair": image_pair(main, alt=nothing)})
+        assert (await read(sample, product))["main_pair"]["detailed"]["alt"] == "", nothing
+        await sample.put(f"/api/products/{product}", {"main_pair": image_pair(main, alt="Bule")})
+        assert (await read(sample, product))["main_pair"]["detailed"]["alt"] == "Bule", nothing
+
+
 async def test_the_path_of_an_image_stays_although_its_query_has_an_address(sample):
     product = await create(sample, main_pair=image_pair("https://img.example.com/bule.jpg"))
     path = "/img?src=https://cdn.example.com/x.png"

@@ -86,8 +86,8 @@ def parse_pair(value: Any, label: str) -> dict[str, Any] | None:
     image = parse_source(detailed, f"{label}.detailed")
     if image is None:
         raise InvalidValue(f"{label}.detailed.image_path is required")
-    if detailed.get("alt") is not None:
-        image["alt"] = types.parse_text(detailed["alt"], f"{label}.detailed.alt")
+    if "alt" in detailed:
+        image["alt"] = types.parse_text(detailed["alt"], f"{label}.detailed.alt") or ""
     for name, key in (("width", "image_x"), ("height", "image_y")):
         if detailed.get(key) not in (None, ""):
             size = types.parse_integer(detailed[key], f"{label}.detailed.{key}", maximum=types.MAX_INTEGER)
