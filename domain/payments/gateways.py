@@ -76,8 +76,8 @@ async def gateway_methods(scope: Scope, preferred: int | None) -> Sequence[Gatew
         return usable_methods(scope, await fetchval(_NEW_METHODS_WITH, scope.store.id, preferred))
 
 
-async def gateway_of_method(scope: Scope, method_id: int, name: str) -> PaymentGateway | None:
-    """Return the gateway of a method, if it is still the one of this name."""
+async def gateway_of_method(scope: Scope, method_id: int | None, name: str) -> PaymentGateway | None:
+    """Return the gateway of a method, if it is still the one of this name; None for the payment of none, which was reported."""
     with active_scope(scope):
         methods = usable_methods(scope, await fetchval(_METHOD, scope.store.id, method_id))
     return next((method.gateway for method in methods if method.gateway.name == name), None)

@@ -1,4 +1,4 @@
-"""Find a payment that was created here, with what calls about it need."""
+"""Find a payment, with what calls about it need."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ COLUMNS = """p.id, p.public_id, p.order_id, p.sequence, p.kind, p.status, p.amou
     o.public_id AS order_public_id, CASE WHEN o.imported THEN '' ELSE o.email END AS mail_recipient, p.payment_method_id, p.gateway,
     p.attempted_at, p.attempts, p.shares::text AS shares"""
 SOURCE = "payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id"
-_FIND = f"SELECT {COLUMNS} FROM {SOURCE} WHERE p.tenant_id = $1 AND p.public_id = $2 AND p.gateway <> '' AND (o.deleted_at IS NULL OR $3)"
+_FIND = f"SELECT {COLUMNS} FROM {SOURCE} WHERE p.tenant_id = $1 AND p.public_id = $2 AND (o.deleted_at IS NULL OR $3)"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPayment:
     """A payment with its order's public id and who gets mails about it ("" for nobody), its method and gateway, and the last call.
 
-    `shares` is JSON (`domain.ledger.split.ChargeShare`).
+    One that was reported, not created here, has no method, and "" as gateway. `shares` is JSON (`domain.ledger.split.ChargeShare`).
     """
 
     payment: ChargedPayment
     order_public_id: UUID
     mail_recipient: str
-    payment_method_id: int
+    payment_method_id: int | None
     gateway: str
     attempted_at: datetime | None
     attempts: int
@@ -41,7 +41,7 @@ class StoredPayment:
 
 
 async def find_payment(scope: Scope, payment: object, *, of_removed_order: bool = False) -> StoredPayment:
-    """Return a payment by its public id; raises NotFound for one that isn't there, was reported, or whose order was removed."""
+    """Return a payment by its public id; raises NotFound for one that isn't there, or whose order was removed."""
     public_id = parse_uuid(payment)
     with active_scope(scope):
         row = await fetchrow(_FIND, scope.store.id, public_id, of_removed_order) if public_id is not None else None

@@ -70,7 +70,7 @@ async def refund_payment(scope: Scope, payment: object, amount_cents: int) -> in
     """Refund a part of a payment, in cents, and return the payment's internal id; the refund's status says what the gateway answered.
 
     Raises NotFound, ValidationFailed for an amount that isn't positive, Conflict `in_progress` while another refund is, RuleViolation
-    `payment_not_refundable` for one that was not received, and `refund_too_large` with what `remains`.
+    `payment_not_refundable` for one that was not received, or not created here, and `refund_too_large` with what `remains`.
     """
     if amount_cents < 1:
         raise ValidationFailed(
@@ -78,6 +78,10 @@ async def refund_payment(scope: Scope, payment: object, amount_cents: int) -> in
         )
     system = replace(scope, actor=SYSTEM)
     stored = await find_payment(system, payment)
+    if not stored.gateway:
+        raise RuleViolation(
+            "the payment was reported; it is refunded where it was made", reason="payment_not_refundable"
+        )
     refund = await retry_conflicts(partial(_begin, scope, system, stored, amount_cents))
     if refund is not None:
         await _call_once(system, refund)

@@ -157,6 +157,15 @@ async def test_an_administrator_creates_lists_cancels_and_refunds(shop, order, a
     assert [each["status"] for each in (await admin.get(path)).body["payments"]] == ["CANCELLED", "PARTIALLY_REFUNDED"]
 
 
+async def test_a_recorded_payment_is_neither_refunded_nor_cancelled(shop, order, admin):
+    record = 'mutation($id: ID!) { payment_record(order_id: $id, amount_cents: 500, kind: "cash") { id } }'
+    answer = await admin.post("/graphql", {"query": record, "variables": {"id": order["id"]}})
+    path = f"/api/v1/admin/orders/{order['id']}/payments/{answer.body['data']['payment_record']['id']}"
+    refund, cancel = await admin.post(f"{path}/refund", {"amount_cents": 1}), await admin.post(f"{path}/cancel")
+    assert (refund.status, refund.body["error"]) == (422, "payment_not_refundable")
+    assert (cancel.status, cancel.body["error"]) == (422, "payment_not_cancellable")
+
+
 async def test_an_order_is_paid_once(shop, order):
     path, token = paths(order)
     await shop.post(path, {"kind": "CARD", "card_token": "tok_approved", **token})
