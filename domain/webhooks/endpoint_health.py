@@ -33,7 +33,7 @@ def retry_after(status: int, header: str | None, at: datetime) -> timedelta | No
     else:
         try:
             date = parsedate_to_datetime(text)
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, OverflowError):
             return None
         requested = (date if date.tzinfo else date.replace(tzinfo=UTC)) - at
     return min(max(requested, timedelta(0)), MAX_RETRY_AFTER)

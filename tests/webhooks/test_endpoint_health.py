@@ -64,6 +64,8 @@ def test_a_longer_retry_after_takes_precedence() -> None:
         (429, "1.5", None),
         (429, "²", None),
         (429, "Mon, 99 Foo 2026 99:99:99 GMT", None),
+        (429, "Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+        (429, "Fri, 01 Jan 2027 00:00:00 +99999999999999999999", None),
     ],
 )
 def test_retry_after_header_is_parsed(status: int, header: str | None, seconds: int | None) -> None:
