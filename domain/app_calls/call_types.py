@@ -101,8 +101,14 @@ def _problem(error: fastjsonschema.JsonSchemaValueException) -> str:
 
 
 def _has_forbidden_text(value: object) -> bool:
-    if isinstance(value, str):
-        return has_forbidden_characters(value)
-    if isinstance(value, dict):
-        return any(has_forbidden_characters(name) or _has_forbidden_text(member) for name, member in value.items())
-    return isinstance(value, list) and any(map(_has_forbidden_text, value))
+    # Without recursion: members that the schema doesn't know may be nested deeper than Python can call.
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str) and has_forbidden_characters(each):
+            return True
+        if isinstance(each, dict):
+            waiting += (*each, *each.values())
+        elif isinstance(each, list):
+            waiting += each
+    return False

@@ -191,6 +191,13 @@ async def test_an_answer_of_exactly_64_kilobytes_is_read(installed: InstalledApp
     assert await call_app(installed.scope, installed.app.client_id, PAYMENT_READ, DATA) == ANSWER
 
 
+async def test_a_member_that_the_schema_does_not_know_may_be_nested_deeply(installed: InstalledApp) -> None:
+    deep = json.dumps({**ANSWER, "own": "DEEP"}).replace('"DEEP"', "[" * 1_000 + "]" * 1_000)
+    installed.server.answer = status(200, deep.encode())
+    answer = await call_app(installed.scope, installed.app.client_id, PAYMENT_READ, DATA)
+    assert answer["charge"] == ANSWER["charge"]
+
+
 async def test_a_private_address_is_not_called(installed: InstalledApp) -> None:
     installed.server.answer = answers(ANSWER)
     async with outgoing_client(allows_private=False, trust=system_trust()):
