@@ -59,6 +59,7 @@ def _place(cep: str) -> dict[str, str]:
 
 
 def _read(rate: Mapping[str, Any]) -> ServiceQuote:
-    days = [read_days(rate[name]) for name in ("min_days", "max_days") if rate.get(name) is not None] or [0]
+    # JSON has one type of number: 5.0 is an integer of the schema too.
+    days = [read_days(int(rate[name])) for name in ("min_days", "max_days") if rate.get(name) is not None] or [0]
     name = read_text(rate.get("name"))
-    return ServiceQuote(rate["code"], name, checked_price(rate["price_cents"]), min(days), max(days))
+    return ServiceQuote(rate["code"], name, checked_price(int(rate["price_cents"])), min(days), max(days))

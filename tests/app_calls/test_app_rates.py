@@ -96,3 +96,10 @@ async def test_a_shipping_method_is_priced_by_an_app_and_by_its_table_while_the_
     installed.server.answer = status(503, b"")
     [quote] = (await quote_product(shopper, product, "50010-000", 2)).quotes
     assert quote.price_cents == 2_000
+
+
+async def test_whole_numbers_may_be_written_with_a_point(installed: InstalledApp) -> None:
+    numbers = {"price_cents": 1_500.0, "min_days": 1.0, "max_days": 2.0}
+    installed.server.answer = answers({"rates": [rate() | numbers]})
+    [quote] = await rates_of(installed).quote(REQUEST)
+    assert repr(quote) == repr(ServiceQuote("moto", "Motoboy", 1_500, 1, 2))
