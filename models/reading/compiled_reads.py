@@ -133,6 +133,7 @@ class RecordReader:
         self._objects = 1 + count_objects(shape.fields)
         self._starts = json_object_starts(shape.fields) if whole else set()
         self._sized: list[int] = []
+        self._related_json: list[int] = []
         self._pages: list[RelationField] = []
         self._build = self._compile(shape.fields, conversion)
         # Whether the objects have related records or calculated values, which are read first.
@@ -231,6 +232,7 @@ class RecordReader:
         if self._whole and fits_json(field):
             position = self._statement.add(field, field.guard)
             self._sized.append(position)
+            self._related_json.append(position)
             if field.page is not None:
                 self._pages.append(field)
                 return f"pages[{len(self._pages) - 1}](a{position})"
@@ -378,7 +380,7 @@ class RecordReader:
         objects = self._objects * count
         # An object takes more than one character, so that most answers need no look into the JSON.
         if self._starts and size > answer.limits.max_objects:
-            for text in _texts_of(texts):
+            for text in _texts_of([record[position] for record in records for position in self._related_json]):
                 objects += sum([text.count(start) for start in self._starts])
         answer.add(objects, size)
 

@@ -48,6 +48,23 @@ async def test_a_relation_with_too_many_records_is_refused(
     assert_refused(await limited_query(LISTS[name], id=product.id), TOO_MANY_OBJECTS)
 
 
+async def test_only_related_records_are_counted_in_the_texts_of_a_record(
+    sample: SampleStore, limited_query: Query, execution: None
+):
+    """Lists of texts are no JSON, and a text that looks like the JSON of related records is none either."""
+    product = await sample.add_product(description='{"url" : ' * MAX_OBJECTS)
+    await add_images(sample, product, 1)
+    await limited_query(
+        'mutation ($id: ID!) { product_update(id: $id, input: {tags: ["verão"]}) { id } }', id=product.id
+    )
+    for fields in ("tags description images { url }", "tags description categories { name }"):
+        document = (
+            f"query ($id: ID!) {{ product(id: $id) {{ {fields} }} products(filter: {{id: [$id]}}) {{ {fields} }} }}"
+        )
+        answer = (await limited_query(document, id=product.id)).body
+        assert answer["data"]["product"]["tags"] == answer["data"]["products"][0]["tags"] == ["verão"], fields
+
+
 @pytest.mark.parametrize("name", LISTS)
 async def test_a_relation_with_too_many_bytes_is_refused(
     name: str, sample: SampleStore, limited_query: Query, execution: None
