@@ -14,6 +14,7 @@ from domain.people.accounts import account_of, find_by_email
 from domain.people.personal_data import PLACES, Person, Place, bind, load_account_alone, load_person
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import read_fields
+from kernel.ids import MAX_NUMBER
 from kernel.scope import STAFF, ActorKind, Scope, active_scope
 from models import references
 from models.connection.database import fetch, fetchval
@@ -145,6 +146,7 @@ def _position(after: str | None) -> tuple[int, int]:
     if after is None:
         return 0, 0
     section, _, last = after.partition(".")
-    if not (section.isdecimal() and last.isdecimal() and len(after) < 30 and int(section) < len(_SECTIONS)):
+    is_number = section.isdecimal() and last.isdecimal() and len(after) < 30
+    if not (is_number and int(section) < len(_SECTIONS) and int(last) <= MAX_NUMBER):
         raise ValidationFailed("after is no position of an export", field="after", code="cursor_invalid")
     return int(section), int(last)
