@@ -22,6 +22,7 @@ from domain.people.reauthentication import verify_own_password
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import ActorKind, Scope
+from kernel.text import shorten
 from models import audit, references
 from models.connection import database
 from models.rows import insert_row
@@ -30,6 +31,8 @@ from models.rows import insert_row
 ENROLMENT_LIFETIME = timedelta(hours=1)
 
 _QR_SCALE = 4
+# The URI has the store's name twice, up to twelve bytes a character: with longer ones no QR code could hold it.
+_MAX_ISSUER = 60
 _REPLACE = (
     "ON CONFLICT (tenant_id, user_id) DO UPDATE SET secret = excluded.secret, created_at = excluded.created_at,"
     " confirmed_at = excluded.confirmed_at, used_steps = '{}'"
@@ -79,7 +82,7 @@ async def begin_enrolment(scope: Scope) -> Enrolment:
         if await insert_row(scope, "two_factors", user_id=user_id, secret=encrypted, **times, conflict=replace) is None:
             raise Conflict("two-factor authentication is on already", reason="two_factor_on")
     account = user["email"] or str(user["public_id"])
-    uri = pyotp.TOTP(secret).provisioning_uri(name=account, issuer_name=scope.store.name)
+    uri = pyotp.TOTP(secret).provisioning_uri(name=account, issuer_name=shorten(scope.store.name, _MAX_ISSUER))
     return Enrolment(secret, uri, _qr_code(uri))
 
 

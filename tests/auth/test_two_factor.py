@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -464,6 +465,10 @@ async def test_enrolment_returns_the_secret_in_three_formats(store):
     assert enrolment.otpauth_uri.startswith("otpauth://totp/")
     assert f"secret={enrolment.secret}" in enrolment.otpauth_uri
     assert "ana%40loja.com.br" in enrolment.otpauth_uri
+    longest = replace(scope, store=replace(scope.store, name="\N{FACE WITH TEARS OF JOY}" * 255))
+    await database.execute("update users set email = $2 where id = $1", user_id, f"{'日' * 64}@{'é' * 60}.com")
+    with active_scope(longest):
+        assert (await two_factor.begin_enrolment(longest)).qr_svg.startswith("<svg")
     assert enrolment.qr_svg.startswith("<svg")
     assert enrolment.qr_svg.rstrip().endswith("</svg>")
 
