@@ -109,7 +109,9 @@ class _Connection:
             self._ending = asyncio.get_running_loop().create_task(self._close(closed))
 
     async def _close(self, closed: _Closed) -> None:
-        await self._socket.close(code=closed.code, message=closed.reason.encode()[:123])
+        # Not a part of a character: clients refuse a reason that is not UTF-8 (RFC 6455, section 8.1).
+        reason = closed.reason.encode()[:123].decode(errors="ignore")
+        await self._socket.close(code=closed.code, message=reason.encode())
 
     def _on_init_timeout(self) -> None:
         if self._renew is None:

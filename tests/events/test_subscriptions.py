@@ -395,6 +395,14 @@ async def test_an_id_in_use_closes_the_connection(app):
         assert await socket.closed() == 4409
 
 
+async def test_a_reason_is_cut_between_two_characters(app):
+    """A client refuses one that is not UTF-8, and with it the code (RFC 6455, section 8.1)."""
+    async with connect(app) as socket:
+        await socket.subscribe("-" + "ç" * 100, EVENTS)
+        await socket.subscribe("-" + "ç" * 100, EVENTS)
+        assert await socket.closed() == 4409
+
+
 async def test_another_protocol_is_not_accepted(app):
     async with connect(app, init=False, protocols=["graphql-ws"]) as socket:
         assert await socket.closed() == 4406
