@@ -52,6 +52,8 @@ class BrowserSessionHandlers:
         token = text_field(body, "refresh_token") or request.cookies.get(cookie.name)
         if not token:
             return json_response(dict.fromkeys(_MEMBERS))
+        # Before the token is used up: with a failure after that the browser would be signed out.
+        idle = (await execute(scope, self.operations["BrowserIdleTime"]))["store"]["browser_idle_minutes"]
         try:
             data = await execute(scope, self.operations["BrowserSessionRefresh"], {"refresh_token": token})
         except Unauthenticated as error:
@@ -59,7 +61,6 @@ class BrowserSessionHandlers:
             refused.headers[_SET_COOKIE] = cookie.header("", 0)
             return refused
         pair = data["session_refresh"]
-        idle = (await execute(scope, self.operations["BrowserIdleTime"]))["store"]["browser_idle_minutes"]
         kept = cookie.header(pair["refresh_token"], _lifetime(scope, idle, pair["expires_at"]))
         return json_response({name: pair[name] for name in _MEMBERS}, headers={_SET_COOKIE: kept})
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kernel.errors import Unavailable
+from resolvers.execute import execute
 from tests.harness.http import Client, Response
 
 PATH = "/api/v1/auth/browser-session"
@@ -82,6 +84,22 @@ async def test_the_cookie_ends_after_the_time_without_use_of_the_setting(new_cli
     _, _, attributes = cookie_of(await ask(client, body={"refresh_token": client.refresh_token}))
     seconds = next(int(each.removeprefix("Max-Age=")) for each in attributes if each.startswith("Max-Age="))
     assert 480 * 60 + 14 * 60 < seconds <= 480 * 60 + 15 * 60
+
+
+async def test_a_failure_before_the_new_cookie_leaves_the_old_one_valid(
+    signed_in: tuple[Client, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, cookie = signed_in
+
+    async def fails_at_the_setting(scope: Any, operation: Any, variables: Any = None) -> Any:
+        if operation.name == "BrowserIdleTime":
+            raise Unavailable
+        return await execute(scope, operation, variables)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rest_facade.current.browser_session.execute", fails_at_the_setting)
+        assert (await ask(client, Cookie=cookie)).status == 503
+    assert (await ask(client, Cookie=cookie)).status == 200
 
 
 async def test_without_a_cookie_there_is_no_session(new_client: Any) -> None:
