@@ -141,7 +141,7 @@ async def receive_form(request: web.Request) -> ReceivedForm:
         await _receive(request, form, parser)
     except MultipartError as error:
         raise MalformedRequest(
-            detail=f"the body is no multipart form of at most {_MAX_PARTS} parts: {error}"
+            detail=f"the body is no multipart form of at most {_MAX_PARTS} parts: {error.args[0]}"
         ) from error
     return form
 

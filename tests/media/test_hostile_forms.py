@@ -95,6 +95,7 @@ async def test_a_malformed_form_is_refused(owner: Client, route: str, body: byte
     refused = await send(owner, route, body)
     assert refused.status == 400
     assert text in text_of(refused)
+    assert "Error(" not in text_of(refused), "it shows how the server is programmed"
 
 
 @pytest.mark.parametrize(
