@@ -190,9 +190,11 @@ def _merge(
     payment: ChargedPayment | None,
 ) -> _ChargeState:
     amount = stored["amount_cents"] if charge.amount is None else charge.amount
-    paid = max(stored["paid_cents"], _paid_cents(charge, effect))
-    refunded = max(stored["refunded_cents"], _refunded_cents(charge, effect, amount, paid))
     was_counted: bool = stored["counted"]
+    # One with an order in which it was not counted had a problem there: neither what it said then nor the order is that of the charge.
+    is_known = was_counted or stored["order_id"] is None
+    paid = max(stored["paid_cents"] if is_known else 0, _paid_cents(charge, effect))
+    refunded = max(stored["refunded_cents"] if is_known else 0, _refunded_cents(charge, effect, amount, paid))
     state = _ChargeState(
         charge,
         stored["order_id"],
@@ -213,14 +215,15 @@ def _merge(
         state.new_refunded = refunded - (stored["refunded_cents"] if was_counted else 0)
         state.counted = True
     elif was_counted or state.refunded > state.most_refundable:
-        # The sums of another order stay, and those that the next notification is compared with are not wrong.
+        # The sums of another order stay, and no refund is stored that there can't be.
         state.paid, state.refunded = stored["paid_cents"], stored["refunded_cents"]
-    state.order_id = state.order_id or locked.id
+    if not was_counted:
+        state.order_id = locked.id
     return state
 
 
 def _problem(scope: Scope, state: _ChargeState, locked: LockedOrder) -> str:
-    if state.order_id not in (None, locked.id):
+    if state.counted and state.order_id != locked.id:
         return f"the charge {state.charge.charge_id} belongs to order {state.order_id}"
     for whose, currency in (("the store's", scope.store.currency), ("the order's", locked.currency)):
         if state.currency != currency:

@@ -285,6 +285,10 @@ async def test_a_notification_that_differs_from_the_payment_is_marked_and_pays_n
     assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("PENDING", "O")
     assert (await kit.record("orders", order.id))["paid_cents"] == 0
 
+    assert await notify(kit, order, payment["gateway_charge_id"], type="charge.payment_failed") == ""
+    assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("FAILED", "D")
+    assert (await kit.record("orders", order.id))["paid_cents"] == 0
+
 
 async def test_a_payments_charge_pays_no_other_order(kit, order):
     payment = await create(kit, order)
@@ -292,6 +296,9 @@ async def test_a_payments_charge_pays_no_other_order(kit, order):
     problem = await notify(kit, other, payment["gateway_charge_id"])
     assert problem == f"the charge {payment['gateway_charge_id']} is of payment {order.id}-1, another order's"
     assert (await kit.status(order.id), await kit.status(other.id)) == ("O", "O")
+
+    assert await notify(kit, order, payment["gateway_charge_id"]) == ""
+    assert (await kit.status(order.id), await kit.status(other.id)) == ("P", "O")
 
 
 async def test_late_news_of_a_payment_that_is_over_do_not_touch_the_order(kit, order):
