@@ -23,7 +23,7 @@ from kernel.fields import InputField, read_with_errors, timestamp
 from kernel.geography import BRAZIL
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from kernel.text import repr_value
+from kernel.text import nfc, repr_value
 from models import audit
 from models.audit import AuditLogEntry
 from models.connection.database import execute, fetch, transaction
@@ -167,8 +167,9 @@ async def _resolve_usergroups(scope: Scope, drafts: Sequence[_Draft]) -> None:
         return
     ids = {row["name"].lower(): row["id"] for row in await fetch(_USERGROUPS, scope.store.id)}
     for draft in drafts:
-        missing = [name for name in draft.usergroups if name.lower() not in ids]
-        draft.groups = sorted({ids[name.lower()] for name in draft.usergroups if name.lower() in ids})
+        named = {name: ids.get(nfc(name).lower()) for name in draft.usergroups}
+        missing = [name for name, group in named.items() if group is None]
+        draft.groups = sorted({group for group in named.values() if group is not None})
         if missing:
             draft.problems.append(
                 RecordProblem("usergroups", f"the store has no usergroup {repr_value(missing[0])} of customers")

@@ -41,7 +41,7 @@ from kernel.fields import (
 from kernel.ids import parse_uuid
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
-from kernel.text import InvalidValue, repr_value
+from kernel.text import InvalidValue, nfc, repr_value
 from models.connection.database import fetch, transaction
 from models.numbers import take_numbers
 from models.tables.orders import Order, OrderAddress, OrderLine, OrderStatusChange
@@ -295,7 +295,7 @@ async def _resolve(scope: Scope, drafts: Sequence[_Draft]) -> None:
             names = {name: customer[name] for name in ("firstname", "lastname") if not draft.record.get(name)}
             draft.values |= {"user_id": customer["id"], **names}
         for name, ids in methods.items():
-            method = str(draft.record.get(name) or "").strip()
+            method = nfc(str(draft.record.get(name) or "")).strip()
             draft.values[f"{name}_id"] = ids.get(method.lower())
             if method and method.lower() not in ids:
                 message = f"the store has no {name.replace('_', ' ')} {repr_value(method)}"

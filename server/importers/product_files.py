@@ -7,7 +7,7 @@ from typing import Any
 
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products
-from kernel.fields import MAX_NAME, FieldReader, WholeNumber, optional_timestamp
+from kernel.fields import MAX_NAME, FieldReader, WholeNumber, name_text, optional_timestamp
 from kernel.fields import flag as read_flag
 from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import Scope
@@ -83,11 +83,12 @@ class _Categories:
 
     async def find(self, scope: Scope, path: str) -> int:
         """Return the id of the category with a path; raise `InvalidValue` for a name that no category can have."""
-        names = [name.strip() for name in path.split(_PATH_SEPARATOR)]
-        if not all(0 < len(name) <= MAX_NAME for name in names):
+        try:
+            names = [str(name_text(name)) for name in path.split(_PATH_SEPARATOR)]
+        except InvalidValue as error:
             raise InvalidValue(
                 f"has {repr_value(path)}; expected names of 1 to {MAX_NAME} characters with > between them"
-            )
+            ) from error
         parent: int | None = None
         for depth, name in enumerate(names, 1):
             key = (parent, name.lower())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -279,3 +280,10 @@ async def test_sizes_gtin_and_freight_are_read(store: Store, tmp_path: Path) -> 
     await run(store, tmp_path, lines)
     [record] = await rows(store, "select length_mm, width_mm, height_mm, gtin, shipping_freight_cents from products")
     assert tuple(record) == (120, 90, 100, "7891000315507", 250)
+
+
+async def test_a_category_whose_name_the_file_decomposes_is_the_one_of_the_store(store: Store, tmp_path: Path) -> None:
+    content = unicodedata.normalize("NFD", csv("CAN-1,Caneca,10,1,A,Sótão > Café,,"))
+    for _ in range(2):
+        await run(store, tmp_path, content)
+    assert await category_paths(store) == ["Sótão", "> Café"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,18 @@ async def test_a_wrong_member_of_a_customer_is_named(store: Store, tmp_path: Pat
     report = await run(store, tmp_path, "customers", jsonl({"email": "ana@example.com", **record}), "jsonl")
     assert await table(store, CUSTOMER_SQL) == []
     assert report.errors[0].startswith(error), report.errors
+
+
+async def test_a_name_that_the_file_decomposes_is_the_one_of_the_store(store: Store, tmp_path: Path) -> None:
+    await insert(store, "usergroups", name="Atacadão", type="C")
+    await insert(store, "payment_methods", name="Cartão")
+    customer = {"email": "ana@example.com", "usergroups": ["Atacadão"]}
+    line = {"name": "Avulso", "quantity": 1, "price": "5"}
+    order = {"number": "1", "status": "O", "created_at": "2021-05-06", "total": "5", "payment_method": "Cartão"}
+    for kind, record in (("customers", customer), ("orders", {**order, "lines": [line]})):
+        decomposed = unicodedata.normalize("NFD", json.dumps(record, ensure_ascii=False))
+        report = await run(store, tmp_path, kind, decomposed, "jsonl")
+        assert report.errors == [], kind
 
 
 async def test_a_customer_named_twice_in_a_batch_is_imported_once(store: Store, tmp_path: Path):
