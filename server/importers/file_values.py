@@ -70,6 +70,13 @@ def _utc(value: object) -> datetime | None:
     return read if read.year >= _FIRST_YEAR else None
 
 
+def reference(value: object) -> object:
+    """Read the ID of a record; null is none."""
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise InvalidValue(f"is {repr_value(value)}; expected an ID")
+
+
 def list_of(type_: type, expected: str) -> Callable[[object], object]:
     """Return a reader of lists of texts or objects; null is none."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products
+from kernel.errors import ValidationFailed
 from kernel.fields import MAX_NAME, FieldReader, WholeNumber, name_text, optional_timestamp
 from kernel.fields import flag as read_flag
 from kernel.product_fields import PRODUCT_FIELDS
@@ -14,7 +15,7 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.connection.database import fetch
 from server.importers.file_rows import Column, FileRow, RecordFormat
-from server.importers.file_values import flag, list_of, money, texts, time, whole
+from server.importers.file_values import flag, list_of, money, reference, texts, time, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions
 
 _PATH_SEPARATOR = ">"
@@ -82,7 +83,7 @@ class _Categories:
         return cls(ids)
 
     async def find(self, scope: Scope, path: str) -> int:
-        """Return the id of the category with a path; raise `InvalidValue` for a name that no category can have."""
+        """Return the id of the category with a path; raise `InvalidValue` for a name or a depth that no category can have."""
         try:
             names = [str(name_text(name)) for name in path.split(_PATH_SEPARATOR)]
         except InvalidValue as error:
@@ -93,7 +94,10 @@ class _Categories:
         for depth, name in enumerate(names, 1):
             key = (parent, name.lower())
             if key not in self._ids:
-                self._ids[key] = await CATEGORY_RECORDS.create(scope, {"name": name, "parent": parent})
+                try:
+                    self._ids[key] = await CATEGORY_RECORDS.create(scope, {"name": name, "parent": parent})
+                except ValidationFailed as error:
+                    raise InvalidValue(f"has {repr_value(path)}: {error.message}") from error
                 self.new.add(tuple(each.lower() for each in names[:depth]))
             parent = self._ids[key]
         assert parent is not None
@@ -104,8 +108,8 @@ PRODUCTS = FileKind(
     "products",
     RecordFormat(
         {
-            "id": Column("id"),
-            "vendor_id": Column("vendor"),
+            "id": Column("id", read=reference),
+            "vendor_id": Column("vendor", read=reference),
             **{name: _column(name, each.read) for name, each in PRODUCT_FIELDS.items()},
             "price": Column("price_cents", money, money),
             "compare_at": Column("compare_at_cents", money, money),

@@ -287,3 +287,25 @@ async def test_a_category_whose_name_the_file_decomposes_is_the_one_of_the_store
     for _ in range(2):
         await run(store, tmp_path, content)
     assert await category_paths(store) == ["Sótão", "> Café"]
+
+
+@pytest.mark.parametrize(
+    "member, error",
+    [
+        ({"vendor_id": {"id": 1}}, "vendor_id: is {'id': 1}; expected an ID"),
+        ({"vendor_id": True}, "vendor_id: is true; expected an ID"),
+        ({"id": [1]}, "id: is [1]; expected an ID"),
+        (
+            {"categories": [" > ".join(map(str, range(300)))]},
+            "categories: has '0 > 1 > 2 > 3 > 4 > 5 > 6 > 7 > 8 > 9 > 10 > 11 > 12 > 13 > ':"
+            " the category would stand too deep in the tree",
+        ),
+    ],
+)
+async def test_a_reference_that_no_record_can_have_is_refused_and_the_others_are_imported(
+    store: Store, tmp_path: Path, member: dict[str, Any], error: str
+) -> None:
+    lines = [{"sku": "A", "name": "A", "price": "1", **member}, {"sku": "B", "name": "B", "price": "1"}]
+    report = await run(store, tmp_path, "\n".join(map(json.dumps, lines)), "jsonl")
+    assert report.errors == [f"products.jsonl:1: {error}"]
+    assert [product["sku"] for product in await products(store)] == ["B"]
