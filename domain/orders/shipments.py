@@ -9,7 +9,7 @@ from typing import Any
 from domain import event_types, events, record_events
 from domain.mails.order_mails import SHIPPED_STATUSES
 from domain.orders.lifecycle import apply_transition, lock_custom_status, mail_shipment
-from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.locked import LockedOrder, lock_matching, lock_order, reject_shared
 from domain.orders.shipment_rows import (
     NewShipment,
     Quantities,
@@ -64,6 +64,8 @@ def _input_fields(scope: Scope) -> Mapping[str, InputField]:
 _FIND = (
     "SELECT id, order_id, status, tracking_number FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
 )
+
+_ORDER_OF = "t.id = (SELECT s.order_id FROM shipments s WHERE s.tenant_id = $1 AND (s.id = $2 OR s.public_id = $3))"
 
 _DELETE = "DELETE FROM shipments WHERE tenant_id = $1 AND id = $2 RETURNING public_id"
 
@@ -202,7 +204,9 @@ async def lock_shipment(scope: Scope, shipment: object) -> tuple[Mapping[str, An
 
     A vendor finds only shipments consisting of its own lines.
     """
-    record = await fetchrow(_FIND, scope.store.id, *split_reference(shipment))
+    reference = split_reference(shipment)
+    await lock_matching(scope, _ORDER_OF, *reference)
+    record = await fetchrow(_FIND, scope.store.id, *reference)
     if record is None:
         raise NotFound("shipment")
     try:

@@ -308,6 +308,13 @@ async def test_a_vendor_s_shipment_mails_once(kit):
     assert await kinds(kit) == ["order_shipped"]
 
 
+async def test_a_shipment_that_concurrent_requests_send_off_is_mailed_once(kit):
+    order, _ = await order_of(kit, 3)
+    shipment = await create_shipment(kit.scope, order.id, None, {"status": "A"})
+    await asyncio.gather(*(update_shipment(kit.scope, shipment, {"status": "S"}) for _ in range(4)))
+    assert await kinds(kit) == ["order_shipped"]
+
+
 async def test_a_packed_shipment_is_mailed_when_it_leaves_and_when_its_code_changes(kit):
     order, _ = await order_of(kit)
     shipment = await create_shipment(kit.scope, order.id, None, {"status": "A"})

@@ -124,6 +124,13 @@ async def test_concurrent_shipments_never_ship_a_unit_twice(kit):
     assert sum(isinstance(result, int) for result in results) == 1
 
 
+async def test_of_concurrent_deletions_of_a_shipment_one_finds_it(kit):
+    order, _ = await order_of(kit, 3)
+    shipment = await create_shipment(kit.scope, order.id)
+    results = await asyncio.gather(*(delete_shipment(kit.scope, shipment) for _ in range(4)), return_exceptions=True)
+    assert sorted(type(result).__name__ for result in results) == ["NoneType", *["NotFound"] * 3]
+
+
 @pytest.mark.parametrize("status", list("DFI"))
 async def test_a_closed_order_cannot_be_shipped(kit, status):
     order, _ = await order_of(kit, 1, status=status)
