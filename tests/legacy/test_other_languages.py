@@ -17,6 +17,8 @@ UPDATES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("shippings", "sedex", {"shipping": "Express"}, {"position": "9"}),
     ("taxes", "icms", {"tax": "VAT"}, {"priority": "9"}),
     ("usergroups", "wholesale", {"usergroup": "Wholesale"}, {"status": "D"}),
+    ("stores", "vendor", {"company_description": "We make mugs", "page_title": "Mugs"}, {"city": "Olinda"}),
+    ("promotions", "ten", {"name": "Ten percent"}, {"priority": "9"}),
 ]
 
 

@@ -50,6 +50,7 @@ def _parse_zone(value: Any, label: str) -> str:
 PROMOTIONS = Resource(
     path="promotions",
     privilege_area="content",
+    texts=("name",),
     fields=(
         id_field("promotion_id"),
         RecordField("name", types.TEXT, "name", "name"),

@@ -42,6 +42,7 @@ STORES = Resource(
     results=dict.fromkeys(("create", "update"), "store_id: number"),
     open_to_vendors=True,
     protected_from_vendors=("status", "seo_name", "CNPJ", "commission", "commission_type"),
+    texts=("company_description", "seo_name", *SEO_FIELDS),
     fields=(
         id_field("company_id"),
         RecordField("company", types.TEXT, "name", "name"),
