@@ -168,8 +168,10 @@ class RecordType:
             await self.before_delete(scope, record_id)
             await self._audit(scope, "deleted", str(record_id) if self.audit_deleted_number else record_id)
             if self.hard_delete:
-                await delete_rows(scope, self.table, id=record_id)
-            elif not await mark_deleted(scope, self.table, record_id):
+                is_deleted = await delete_rows(scope, self.table, id=record_id) > 0
+            else:
+                is_deleted = await mark_deleted(scope, self.table, record_id)
+            if not is_deleted:
                 raise NotFound(self.reference_type.name)  # deleted concurrently
 
     async def _lock(self, scope: Scope) -> None:

@@ -87,7 +87,8 @@ MAX_VARIANTS = 500
 MAX_PRODUCTS = 1_000
 
 _LOCK = """
-SELECT id, public_id, product_id, vendor_id, type, inventory FROM options WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
+SELECT id, public_id, product_id, vendor_id, type, inventory FROM options
+WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE
 """
 _VARIANTS = """
 SELECT id, public_id, name, modifier, modifier_type, position, image_url, image_alt, media_id FROM option_variants

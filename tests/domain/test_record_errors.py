@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from domain.b2b.record_types import MIX_PRODUCTS
 from domain.catalog.categories import CATEGORY_RECORDS
+from domain.catalog.options import create_option, delete_option
+from domain.content.language_variables import LANGUAGE_VARIABLE_RECORDS
 from kernel.errors import NotFound, ValidationFailed
 from tests.harness.domain_store import unknown
 
@@ -61,3 +65,11 @@ async def test_wrong_fields_of_a_missing_record_are_reported_before_it(kit):
         await CATEGORY_RECORDS.update(kit.scope, unknown(), {"name": "", "parent": MISSING})
     with pytest.raises(NotFound):
         await CATEGORY_RECORDS.update(kit.scope, unknown(), {"parent": MISSING})
+
+
+async def test_of_concurrent_deletions_one_finds_the_record(kit):
+    variable = await LANGUAGE_VARIABLE_RECORDS.create(kit.scope, {"name": "buy", "value": "Comprar"})
+    option = await create_option(kit.scope, {"name": "Cor"})
+    for delete, record in ((LANGUAGE_VARIABLE_RECORDS.delete, variable), (delete_option, option)):
+        results = await asyncio.gather(*(delete(kit.scope, record) for _ in range(4)), return_exceptions=True)
+        assert sorted(type(result).__name__ for result in results) == ["NoneType", *["NotFound"] * 3], delete
