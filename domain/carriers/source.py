@@ -168,7 +168,8 @@ def read_price(value: object) -> int:
         amount = Decimal(str(value)) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
     except InvalidOperation:
         amount = None
-    if amount is None or not amount.is_finite():
+    # What is far beyond the maximum is too large to calculate with, or to print.
+    if amount is None or not amount.is_finite() or amount.copy_abs() > MAX_PRICE_CENTS:
         raise RateSourceFailed(f"a price is {repr_value(value)}; expected an amount")
     cents = amount * 100
     if cents != cents.to_integral_value():
