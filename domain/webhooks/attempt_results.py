@@ -64,7 +64,7 @@ class _EndpointToDisable:
 
 
 _LOCK = """
-    select p.tenant_id, p.id, p.failures, p.failing_since, p.paused_until, p.status
+    select p.tenant_id, p.id, p.failures, p.failing_since, p.paused_until, p.status, p.url
     from unnest($1::bigint[], $2::bigint[]) as w (tenant_id, id)
     join event_endpoints p on p.tenant_id = w.tenant_id and p.id = w.id
     order by p.tenant_id, p.id for no key update of p
@@ -172,6 +172,9 @@ async def _update_health(
         key = (result.delivery.store_id, result.delivery.endpoint_id)
         endpoint = endpoints.get(key)
         if endpoint is None or result.verdict not in (AttemptVerdict.DELIVERED, AttemptVerdict.FAILED):
+            continue
+        # The endpoint was moved during the attempt: an address no longer set says nothing of the one that is.
+        if result.delivery.url != endpoint["url"]:
             continue
         current = health.get(key) or EndpointHealth(
             endpoint["failures"], endpoint["failing_since"], endpoint["paused_until"]

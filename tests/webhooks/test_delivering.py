@@ -9,13 +9,15 @@ import hmac
 import json
 import time
 
+from aiohttp import web
+
 from tests.harness import scopes
 from tests.harness.clients import NewApp
 from tests.harness.http import Client
 from tests.harness.oauth import INSTALLED, UNINSTALL, UPDATE, graphql_result
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, deliveries, emit_events, endpoint, sha256, states, subscribe
-from tests.webhooks.receiver import Receiver, answers, wait_until
+from tests.webhooks.receiver import Received, Receiver, answers, wait_until
 
 
 async def test_a_change_in_the_store_is_delivered_and_signed(
@@ -236,6 +238,35 @@ async def test_endpoint_answering_410_is_disabled_and_audited(
     )
     shown = await app.get(f"{WEBHOOKS}/{endpoint_id}")
     assert (shown.body["status"], shown.body["disabled_reason"]) == ("D", "gone")
+
+
+async def test_failure_at_an_address_no_longer_set_is_not_one_of_the_new_address(
+    app: Client, receiver: Receiver, run_worker: RunWorker
+) -> None:
+    """The app moves its endpoint while the old address, about to end, is being asked."""
+    endpoint_id = await subscribe(app, receiver.url("old"), "order.updated")
+
+    async def answer(_: Received) -> web.Response:
+        moved = await app.put(f"{WEBHOOKS}/{endpoint_id}", {"url": receiver.url("new")})
+        assert moved.status == 200, moved
+        return web.Response(status=410)
+
+    receiver.answer = answer
+    await emit_events(app.store)
+    async with run_worker():
+        await receiver.wait_for(1)
+        await wait_until(lambda: is_dead(app))
+    endpoint_row = await endpoint(app.store, endpoint_id)
+    assert [endpoint_row[name] for name in ("status", "disabled_reason", "failures", "last_failure_at")] == [
+        "A",
+        "",
+        0,
+        None,
+    ]
+
+
+async def is_dead(app: Client) -> bool:
+    return await states(app.store) == ["dead"]
 
 
 async def disabled(app: Client, endpoint_id: str) -> bool:
