@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any, NewType
 
 import strawberry
@@ -134,7 +135,9 @@ def _has_forbidden(value: Any) -> bool:
         return any(_has_forbidden(item) for item in value)
     if isinstance(value, ReceivedFile):
         raise _error("expected JSON, got a file")
-    return isinstance(value, int) and not isinstance(value, bool) and not -_INT64 <= value < _INT64
+    if (isinstance(value, int) and not -_INT64 <= value < _INT64) or (isinstance(value, float) and not isfinite(value)):
+        raise _error("a number must be a 64-bit integer or float")
+    return False
 
 
 _ONE_LETTER = re.compile(r"[A-Za-z]")

@@ -175,6 +175,13 @@ def test_nul_in_a_string_of_the_document_is_refused() -> None:
         _prepare('{ products(filter: {search: "a\\u0000b"}) { id } }')
 
 
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "9223372036854775808", "-9223372036854775809"])
+def test_a_number_that_a_body_cannot_hold_is_refused_in_a_json_value(number: str) -> None:
+    text = f'mutation {{ block_create(input: {{type: "t", name: "n", content: {{a: [{number}]}}}}) {{ id }} }}'
+    errors = prepare_document(root.public_schema(), text, limited=True).errors
+    assert [error.message for error in errors] == ["a number must be a 64-bit integer or float"]
+
+
 def test_the_document_cache_evicts_the_least_recently_used() -> None:
     documents = DocumentCache(root.public_schema(), max_documents=2, max_length=60)
     first = documents.prepare_now("{ store { id } }")
