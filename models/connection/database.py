@@ -49,6 +49,7 @@ from models.connection.pooler import UnsafePooler as UnsafePooler
 from models.connection.pooler import check_pooling as check_pooling
 from models.connection.replicas import NOT_READ, Replicas, current_read
 from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
+from models.connection.transactions import CONFLICTS as CONFLICTS
 from models.connection.transactions import CallInTransaction as CallInTransaction
 from models.connection.transactions import (
     CommitCallback,

@@ -5,7 +5,7 @@ Unavailable              database not reachable, timeout: the client may retry t
 ConstraintViolation      a constraint failed
 ├── UniqueViolation
 ├── CheckViolation
-└── ReferenceViolation   a foreign key: the referenced row is missing, or is still referenced
+└── ReferenceViolation   a foreign key: the referenced row is missing, or is still referenced; `retry_conflicts` repeats it too
 WrongStore               rejected by row-level security or a missing grant: a programming error
 """
 

@@ -3,11 +3,12 @@
 A transaction belongs to one store and is stored in a context variable: statements of the task and of its child tasks run on its connection
 one after the other. A child task that outlives the transaction gets an error, because the connection may already serve another store.
 
-`retry_conflicts` repeats work whose transaction lost against a concurrent one: a deadlock (SQLSTATE 40P01) or a serialization failure
-(40001). The error ends the transaction, so its work starts again from the beginning. Only whole operations are repeated, and only while
-nothing outside of the rolled-back transaction took effect: no commit (a `separate_transaction` included), no write without a transaction,
-no request to another server. `record_effect` is called for each of these. What has to be requested from another server is requested between
-two attempts (`NeedsPreparation`).
+`retry_conflicts` repeats work whose transaction lost against a concurrent one: a deadlock (SQLSTATE 40P01), a serialization failure
+(40001), or a reference to a row that was deleted since it was found (23503), which the repeated work doesn't find. The error ends the
+transaction, so its work starts again from the beginning. Only whole operations are repeated, and only while nothing outside of the
+rolled-back transaction took effect: no commit (a `separate_transaction` included), no write without a transaction, no request to another
+server. `record_effect` is called for each of these. What has to be requested from another server is requested between two attempts
+(`NeedsPreparation`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from kernel.errors import TransactionConflict
 from kernel.scope import current_scope
 from models.connection.binding import NO_STORE, BindingTarget, Plans
 from models.connection.connections import StoreConnection
-from models.connection.database_errors import WrongStore, raise_translated, translate_errors
+from models.connection.database_errors import ReferenceViolation, WrongStore, raise_translated, translate_errors
 from models.connection.notices import record_write
 from models.connection.pool import StorePool
 
@@ -243,6 +244,7 @@ async def _run_callbacks(callbacks: list[CommitCallback]) -> None:
 
 # --- Conflicts --------------------------------------------------------------------------------------------------------------
 
+CONFLICTS = (TransactionConflict, ReferenceViolation)
 MAX_RETRIES = 3
 RETRIED = "transaction conflict, repeated"
 # Random, so that the transactions that met don't meet again.
@@ -297,7 +299,7 @@ def record_statement(store: int) -> None:
 
 
 async def retry_conflicts(
-    work: Callable[[], Awaitable[T]], *, conflict_in: Callable[[T], TransactionConflict | None] = lambda _: None
+    work: Callable[[], Awaitable[T]], *, conflict_in: Callable[[T], Exception | None] = lambda _: None
 ) -> T:
     """Run work that opens its own transaction, and repeat it after a conflict, at most MAX_RETRIES times; raise or return the last outcome.
 
@@ -314,7 +316,7 @@ async def retry_conflicts(
                 conflict = conflict_in(result)
                 if conflict is None or retry == MAX_RETRIES or effects.count != count:
                     return result
-            except TransactionConflict as error:
+            except CONFLICTS as error:
                 if retry == MAX_RETRIES or effects.count != count:
                     raise
                 conflict = error

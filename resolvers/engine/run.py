@@ -18,10 +18,9 @@ from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationDefin
 
 from domain.idempotency import IN_PROGRESS, KeyClaim, complete, current_claim, release
 from kernel import tracing
-from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
 from kernel.scope import Scope
-from models.connection.database import retry_conflicts, transaction
+from models.connection.database import CONFLICTS, retry_conflicts, transaction
 from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
 from resolvers.engine.compile import QueryCompiler, only_field
@@ -233,6 +232,11 @@ def _is_transient(error: GraphQLError) -> bool:
     return error_code(error) in _TRANSIENT_CODES or getattr(error_of(error), "reason", None) == IN_PROGRESS
 
 
-def _conflict_in(result: ExecutionResult) -> TransactionConflict | None:
-    causes = (error_of(error) for error in result.errors or ())
-    return next((cause for cause in causes if isinstance(cause, TransactionConflict)), None)
+def _conflict_in(result: ExecutionResult) -> Exception | None:
+    for error in result.errors or ():
+        cause: BaseException | None = error
+        while isinstance(cause, GraphQLError):
+            cause = cause.original_error
+        if isinstance(cause, CONFLICTS):
+            return cause
+    return None

@@ -226,13 +226,14 @@ async def create(sample: SampleStore, family: str, key: str | None) -> Response:
     return await sample.post(path, body, auth="basic" if family == "legacy" else "bearer", headers=headers)
 
 
+@pytest.mark.parametrize("code", ["40001", "23503"])
 @pytest.mark.parametrize("key", [None, "k"])
 @pytest.mark.parametrize("family", FAMILIES)
 async def test_a_request_is_retried_three_times(
-    sample: SampleStore, fail_writes: Any, family: str, key: str | None
+    sample: SampleStore, fail_writes: Any, family: str, key: str | None, code: str
 ) -> None:
     await sample.token(sample.owner)
-    async with fail_writes("products", 3, "40001") as attempts:
+    async with fail_writes("products", 3, code) as attempts:
         answer = await create(sample, family, key)
         assert answer.status in (200, 201)
         assert "errors" not in answer.body
@@ -345,3 +346,13 @@ async def test_a_conflict_in_a_savepoint_reaches_the_outermost_transaction(kit: 
     async with fail_writes("order_status_changes", 1):
         await retry_conflicts(change)
     assert await kit.history(order.id) == [("", "O"), ("O", "P")]
+
+
+async def test_what_refers_to_a_record_deleted_at_the_same_time_is_repeated_and_refused(sample: SampleStore) -> None:
+    feature = f"/api/features/{sample.colour}"
+    [variant] = (await sample.get(feature)).body["variants"]
+    body = {"product": "Copo", "price": "1.00", "product_features": {str(sample.colour): {"variant_id": variant}}}
+    answers = await asyncio.gather(
+        sample.put(feature, {"variants": ["Verde"]}), *(sample.post("/api/products", body) for _ in range(8))
+    )
+    assert {answer.status for answer in answers} <= {200, 201, 400}, [answer.raw for answer in answers]
