@@ -75,7 +75,10 @@ async def _fetch(url: str, headers: dict[str, str]) -> OutgoingResponse:
         location = response.headers.get("location")
         if response.status not in _REDIRECTS or not location:
             return response
-        url = urldefrag(urljoin(url, location)).url
+        try:
+            url = urldefrag(urljoin(url, location)).url
+        except ValueError as error:
+            raise SourceFailed("the source redirects to an address that can't be read") from error
     raise SourceFailed(f"the source redirects more than {MAX_REDIRECTS} times")
 
 

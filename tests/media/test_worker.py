@@ -214,13 +214,15 @@ async def test_redirects_are_followed_three_times_and_each_is_checked(
         source.answers[f"{run}/{number}"] = to(f"/{run}/{number - 1}#part")
     source.answers[f"{run}/file"] = to("file:///etc/passwd")
     source.answers[f"{run}/user"] = to("http://user:secret@pictures.test/")
-    files = {name: await create(sample, source.url(f"{run}/{name}")) for name in ("3", "4", "file", "user")}
+    source.answers[f"{run}/odd"] = to("http://[")
+    files = {name: await create(sample, source.url(f"{run}/{name}")) for name in ("3", "4", "file", "user", "odd")}
     async with working():
         results = {name: await fetched(sample, file) for name, file in files.items()}
     assert results["3"]["status"] == "ready"
     assert results["4"]["error"] == "the source redirects more than 3 times"
     assert "expected an address that begins with https://" in results["file"]["error"]
     assert "expected an address without credentials" in results["user"]["error"]
+    assert results["odd"]["error"] == "the source redirects to an address that can't be read"
 
 
 async def test_a_redirect_into_the_own_network_is_refused(source: SourceServer) -> None:
