@@ -19,6 +19,7 @@ from graphql import (
     ExecutionResult,
     FieldNode,
     FragmentDefinitionNode,
+    GraphQLError,
     GraphQLField,
     GraphQLObjectType,
     GraphQLOutputType,
@@ -298,8 +299,10 @@ class QueryCompiler:
         """Return the cached or newly compiled plan; None if the executor must always run the operation."""
         name = operation.name.value if operation.name else ""
         structural = self._usage(prepared, operation, name)[0]
+        # A variable that is left out has the default of its argument, null hasn't.
+        given = {variable: values.coerced[variable] for variable in structural if variable in values.coerced}
         try:
-            variables = orjson.dumps([values.coerced.get(variable) for variable in structural]) if structural else b""
+            variables = orjson.dumps(given) if given else b""
         except TypeError:
             return None
         key = (id(prepared), name, variables)
@@ -338,7 +341,7 @@ class QueryCompiler:
             if operation.operation is OperationType.MUTATION:
                 return MutationPlan(self._schema, operation, compilation, native=self._native)
             return QueryPlan(self._root_fields(compilation, root, operation))
-        except (NotCompiled, DomainError):
+        except (NotCompiled, DomainError, GraphQLError):  # null in an argument or a directive that takes none
             return None
 
     def _root_fields(

@@ -159,6 +159,9 @@ async def test_requests_with_different_id_variables_share_a_plan(records: StoreR
         "query($limit: Int, $offset: Int) { products(limit: $limit, offset: $offset) { id } }",
         "query($limit: Int = 2, $offset: Int = 1) { products(limit: $limit, offset: $offset) { id } }",
         "query($limit: Int!) { products(offset: 1, limit: $limit) { id } }",
+        "query($limit: Int, $offset: Int) { products(offset: $offset) { related(first: $limit) { id } } }",
+        "query($limit: Boolean = true, $offset: Int) { products(offset: $offset) { id name @include(if: $limit) } }",
+        "query($limit: Boolean = true, $offset: Int) { products(offset: $offset) @skip(if: $limit) { id } }",
     ],
 )
 async def test_variables_are_coerced_like_the_executor(text: str, records: StoreRecords) -> None:
