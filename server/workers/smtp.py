@@ -59,7 +59,8 @@ class MailServer:
             with self._connect() as connection:
                 if self.user:
                     connection.login(self.user, self.password)
-                connection.send_message(mail, self.sender, [message.to])
+                connection.ehlo_or_helo_if_needed()
+                self._send_by(connection, mail, message.to)
         except smtplib.SMTPRecipientsRefused as error:
             codes = [code for code, _ in error.recipients.values()]
             is_final = bool(codes) and all(code >= 500 for code in codes)
@@ -73,6 +74,13 @@ class MailServer:
             raise MailNotAccepted(f"{type(error).__name__} ({error.smtp_code})") from error
         except (smtplib.SMTPException, OSError, ValueError) as error:
             raise MailNotAccepted(type(error).__name__) from error
+
+    def _send_by(self, connection: smtplib.SMTP, mail: EmailMessage, to: str) -> None:
+        try:
+            connection.send_message(mail, self.sender, [to])
+        except smtplib.SMTPNotSupportedError as error:
+            # The server has no SMTPUTF8. It wouldn't have it later either, and other mails must not wait for this one.
+            raise MailNotAccepted("the server takes ASCII addresses only", is_final=self.sender.isascii()) from error
 
     def _connect(self) -> smtplib.SMTP:
         context = ssl.create_default_context()

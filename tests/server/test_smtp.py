@@ -104,6 +104,17 @@ async def test_no_password_is_sent_without_tls():
     assert not any("AUTH" in line.upper() for line in server.said)
 
 
+async def test_an_address_with_other_letters_needs_a_server_that_takes_it():
+    message = MailMessage(MESSAGE.id, "Loja", "joão@example.com", "x", "y")
+    async with FakeServer() as server:
+        with pytest.raises(MailNotAccepted) as refused:
+            await MailServer.from_url(f"smtp://127.0.0.1:{server.port}").send(message)
+    assert refused.value.is_final
+    async with FakeServer(EHLO="250-fake\r\n250 SMTPUTF8") as server:
+        await MailServer.from_url(f"smtp://127.0.0.1:{server.port}").send(message)
+    assert "rcpt TO:<joão@example.com>" in server.said
+
+
 @pytest.mark.parametrize("to", ["ana@example.com\r\nBcc: x@example.com", "ana\n@example.com"])
 async def test_an_address_cannot_add_headers(to):
     odd = MailMessage(MESSAGE.id, "Loja\r\nBcc: y@example.com", to, "x", "y")
