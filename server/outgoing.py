@@ -160,7 +160,9 @@ class _Client:
         except (InvalidValue, ValueError) as error:
             raise AddressNotAllowed(f"the address {error}") from error
         # URL parsers that disagree are a known way around SSRF checks.
-        if (address.scheme, address.host, address.port) != (target.scheme, target.host, target.port):
+        # The host as written: `host` decodes an international name, and fails at what decodes to none.
+        host = (address.raw_host or "").lower()
+        if (address.scheme, host, address.port) != (target.scheme, target.host, target.port):
             raise AddressNotAllowed("the address can be read in two ways")
         return address
 

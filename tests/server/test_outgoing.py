@@ -220,6 +220,22 @@ async def test_a_name_is_resolved_once_per_attempt_and_the_checked_address_is_us
         assert (len(asked), len(heard)) == (2, 1)
 
 
+@pytest.mark.parametrize("name", ["xn--caf-dma.example.com", "XN--CAF-DMA.example.com", "xn--a.example.com"])
+async def test_an_international_name_is_called_as_written_even_if_it_decodes_to_nothing(name):
+    heard: list[str] = []
+
+    async def hear(request: web.Request) -> web.Response:
+        heard.append(request.headers["Host"])
+        return web.Response()
+
+    async def lookup(_host: str, _port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with receiver(hear) as server, outgoing_client(allows_private=True, lookup=lookup, trust=system_trust()):
+        answer = await calls.post(f"http://{name}:{server.port}/", headers=HEADERS, body=b"{}")
+        assert (answer.status, heard) == (200, [f"{name}:{server.port}"])
+
+
 async def test_the_body_is_sent_byte_for_byte():
     seen: dict = {}
 
