@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from server.http.html_pages import config_script, html_page, page_headers
+from server.http.stored_files import StoredFileResponse
 
 BUILT = Path(__file__).parents[1] / "assets" / "built"
 ASSETS_PATH = "/assets/playground"
@@ -100,7 +101,7 @@ async def asset(request: web.Request) -> web.StreamResponse:
     file = request.config_dict[BUILT_KEY] / request.match_info["version"] / name
     if file.suffix not in CONTENT_TYPES or not file.is_file():
         raise web.HTTPNotFound
-    return web.FileResponse(
+    return StoredFileResponse(
         file,
         headers={
             "Content-Type": CONTENT_TYPES[file.suffix],

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 
 from aiohttp import hdrs, web
@@ -20,6 +21,11 @@ _CONDITIONS = (
     hdrs.IF_MODIFIED_SINCE,
     hdrs.IF_UNMODIFIED_SINCE,
 )
+_DATES = {
+    hdrs.IF_RANGE: attrgetter("if_range"),
+    hdrs.IF_MODIFIED_SINCE: attrgetter("if_modified_since"),
+    hdrs.IF_UNMODIFIED_SINCE: attrgetter("if_unmodified_since"),
+}
 _ONE_RANGE = re.compile(r"bytes=(?:[0-9]+-[0-9]*|-0*[1-9][0-9]*)")
 
 
@@ -27,6 +33,7 @@ class StoredFileResponse(web.FileResponse):
     """A file that is sent whole where RFC 9110 lets `Range` be ignored and aiohttp doesn't (sections 13.1.5 and 14.2).
 
     That is with another entity tag in `If-Range`, of which aiohttp knows dates only, with several ranges or another unit, and for HEAD.
+    Conditions with a date of which aiohttp can't even say that it is none are ignored.
 
     Errors are not kept by caches, whatever the headers say of the file; `on_missing` is called when it is gone. A file that `is_small` (at
     most `CHUNK` bytes, without a compressed copy) is read in one turn of a thread, where aiohttp takes three.
@@ -55,9 +62,13 @@ class StoredFileResponse(web.FileResponse):
             loaded = await asyncio.get_running_loop().run_in_executor(None, _load_small, self.file)
             if loaded is not None:
                 return await self._send_whole(request, *loaded)
-        if hdrs.RANGE in request.headers and not await self._takes_range(request):
+        ignored = _unreadable_dates(request)
+        if hdrs.RANGE in request.headers and (hdrs.IF_RANGE in ignored or not await self._takes_range(request)):
+            ignored.append(hdrs.RANGE)
+        if ignored:
             headers = request.headers.copy()
-            headers.popall(hdrs.RANGE)
+            for name in ignored:
+                headers.popall(name)
             request = request.clone(headers=headers)
         return await super().prepare(request)
 
@@ -89,6 +100,17 @@ class StoredFileResponse(web.FileResponse):
         self.headers[hdrs.CACHE_CONTROL] = "no-store"
         if status == 404 and self._on_missing is not None:
             self._on_missing()
+
+
+def _unreadable_dates(request: web.BaseRequest) -> list[str]:
+    """Return the headers whose date has a number beyond those of C, which aiohttp raises."""
+    unreadable: list[str] = []
+    for name, read in _DATES.items():
+        try:
+            read(request)
+        except OverflowError:
+            unreadable.append(name)
+    return unreadable
 
 
 def _entity_tag(file: Path) -> str | None:

@@ -180,6 +180,8 @@ async def test_an_asset_is_cached_as_immutable(client: Client, name: str, conten
         assert answer.headers.get("Content-Encoding", "identity") == accepted
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable", accepted
         assert again.status == 304, accepted
+    odd = await client.get(address, headers={"If-Modified-Since": "Thu, 01 Jan 99999999999999 00:00:00 GMT"})
+    assert odd.status == 200
 
 
 @needs_assets

@@ -186,6 +186,19 @@ async def test_ranges_conditions_and_heads(folder: Storage, sample: SampleStore)
     assert (beyond.status, beyond.headers["Cache-Control"]) == (416, "no-store")
 
 
+@pytest.mark.parametrize("name", ["If-Range", "If-Modified-Since", "If-Unmodified-Since"])
+async def test_a_condition_whose_date_has_a_number_beyond_every_calendar_is_ignored(
+    folder: Storage, sample: SampleStore, name: str
+) -> None:
+    content = encoded(".png")
+    path = f"{await store_file(sample, content, width=120, height=80)}/ORIGINAL.png"
+    conditions = {name: "Thu, 01 Jan 99999999999999 00:00:00 GMT"}
+    whole = await load(sample, path, **conditions)
+    assert (whole.status, whole.raw) == (200, content)
+    part = await load(sample, path, Range="bytes=5-14", **conditions)
+    assert (part.status, part.raw) == ((200, content) if name == "If-Range" else (206, content[5:15]))
+
+
 @pytest.mark.parametrize("value", ["bytes=0-1,4-5", "bytes=-0", "bytes=-", "lines=1-2", "0-9"])
 async def test_several_ranges_or_none_of_bytes_get_the_whole(folder: Storage, sample: SampleStore, value: str) -> None:
     content = encoded(".png")
