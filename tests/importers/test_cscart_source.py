@@ -173,6 +173,13 @@ async def test_the_shop_says_how_long_to_wait(header: str) -> None:
     assert clock.pauses[0] == (90 if header == "90" else 600)
 
 
+@pytest.mark.parametrize("header", ["later", "Thu, 01 Jan 99999999999999 00:00:00 GMT"])
+async def test_a_wait_that_is_no_number_or_date_is_not_one_that_the_shop_says(header: str) -> None:
+    throttled = answer_with({"message": "slow down"}, 429, headers={"Retry-After": header})
+    async with Shop(answer=in_turn(ready, throttled, answer_with({"a": 1}))) as shop, shop.source() as source:
+        assert await source.fetch("products") == {"a": 1}
+
+
 async def test_throttling_is_waited_for_however_often() -> None:
     throttled = answer_with({"message": "slow down"}, 429, headers={"Retry-After": "2"})
     async with Shop(answer=in_turn(ready, *[throttled] * 20, answer_with({"a": 1}))) as shop, shop.source() as source:

@@ -279,7 +279,7 @@ def _retry_after(response: aiohttp.ClientResponse) -> float | None:
         return float(value[:9])
     try:
         return max(0.0, (parsedate_to_datetime(value) - now()).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
