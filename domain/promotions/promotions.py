@@ -82,44 +82,60 @@ _DEFAULTS: Mapping[str, Any] = {
     "from_at": None,
     "to_at": None,
 }
+_PARSED = frozenset({"zone", "conditions", "bonuses"})
 _COUPON_PROMOTIONS = """
 SELECT id, zone, coalesce(extended_rule, rule)::text AS rule FROM promotions WHERE tenant_id = $1 AND id = ANY($2::bigint[])
 """
 _LOCK = """
-SELECT zone, conditions::text, bonuses::text, coupon_code, usage_limit, from_at, to_at FROM promotions
-WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
+SELECT zone, conditions::text, bonuses::text, coupon_code, usage_limit, from_at, to_at, coalesce(extended_rule, rule)::text AS stored_rule
+FROM promotions WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
 
 
 async def _derive(change: Change) -> None:
     """Add the columns derived from conditions and bonuses. Raises ValidationFailed for invalid ones.
 
-    An update derives them only when it changes a relevant field, so that a promotion whose product was deleted can be disabled.
+    An update derives them only when it changes a relevant field, and parses only what it changes: of a promotion whose product was deleted
+    the status, coupon and limit can still be set.
     """
     columns = change.merged
     _check_dates(columns)
-    relevant = ("zone", "conditions", "bonuses", "coupon_code", "usage_limit")
-    if not change.is_new and not any(name in change.values for name in relevant):
+    is_parsed = change.is_new or not _PARSED.isdisjoint(change.values)
+    if not is_parsed and not {"coupon_code", "usage_limit"} & change.values.keys():
         return
-    for name in {"conditions", "bonuses"} - change.columns.keys():
-        columns[name] = orjson.loads(columns[name])
-    in_conditions, in_bonuses = _references_of(change, "conditions"), _references_of(change, "bonuses")
-    errors: dict[str, tuple[str, str]] = {}
-    rule = _try_parse("conditions", parse_conditions, columns, in_conditions, errors)
-    gifts = _try_parse("bonuses", parse_bonuses, columns, in_bonuses, errors)
-    if columns["zone"] == CATALOG and columns["coupon_code"]:
-        errors["coupon_code"] = ("coupon_invalid", f"coupon_code is for the zone {CART}")
-    raise_field_errors(errors)
-    await in_conditions.resolve(change.scope, field="conditions")
-    await in_bonuses.resolve(change.scope, field="bonuses")
+    if is_parsed:
+        rule = await _parse(change, columns)
+    else:
+        raise_field_errors(_coupon_errors(columns))
+        rule = orjson.loads(change.current["stored_rule"])
     limits = [limit for limit in (columns["usage_limit"], max_uses(rule)) if limit]
-    await _check_coupon_promotions(change.scope, gifts)
     change.columns |= {
-        **_evaluated(rule, gifts),
         "coupon_key": coupon_key(columns["coupon_code"]) or coupon_of(rule),
         "usage_cap": min(limits, default=0),
         "once_per_customer": is_once_per_customer(rule),
     }
+
+
+async def _parse(change: Change, columns: dict[str, Any]) -> Rule:
+    """Add the columns of the rule and gifts, and return the rule; raises ValidationFailed."""
+    errors: dict[str, tuple[str, str]] = {}
+    for name in {"conditions", "bonuses"} - change.columns.keys():
+        columns[name] = orjson.loads(columns[name])
+    in_conditions, in_bonuses = _references_of(change, "conditions"), _references_of(change, "bonuses")
+    rule: Rule = _try_parse("conditions", parse_conditions, columns, in_conditions, errors)
+    gifts = _try_parse("bonuses", parse_bonuses, columns, in_bonuses, errors)
+    raise_field_errors(errors | _coupon_errors(columns))
+    await in_conditions.resolve(change.scope, field="conditions")
+    await in_bonuses.resolve(change.scope, field="bonuses")
+    await _check_coupon_promotions(change.scope, gifts)
+    change.columns |= _evaluated(rule, gifts)
+    return rule
+
+
+def _coupon_errors(columns: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    if columns["zone"] == CATALOG and columns["coupon_code"]:
+        return {"coupon_code": ("coupon_invalid", f"coupon_code is for the zone {CART}")}
+    return {}
 
 
 def _evaluated(rule: Rule, gifts: list[dict[str, Any]]) -> dict[str, Any]:

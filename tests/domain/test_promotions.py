@@ -441,13 +441,17 @@ async def test_a_promotion_is_updated_partially_and_validated_as_a_whole(kit):
             await PROMOTION_RECORDS.update(kit.scope, reference, {"name": "x"})
 
 
-async def test_a_promotion_whose_product_was_deleted_can_be_disabled(kit):
+async def test_a_promotion_whose_product_was_deleted_can_be_limited_and_disabled(kit):
     from domain.catalog.products import delete_product
 
     product = await kit.product()
-    number = await create(kit, conditions={"products": [product]})
+    number = await create(kit, conditions={"products": [product], "max_uses": 9, "once_per_customer": "Y"})
     await delete_product(kit.scope, product)
+    await PROMOTION_RECORDS.update(kit.scope, number, {"usage_limit": 5, "coupon_code": "DEZ"})
     await PROMOTION_RECORDS.update(kit.scope, number, {"status": "D"})
+    derived = "usage_cap, coupon_key, once_per_customer, status"
+    [row] = await kit.rows(f"SELECT {derived} FROM promotions WHERE tenant_id = $1 AND id = $2", number)
+    assert tuple(row) == (5, "dez", True, "D")
     with pytest.raises(ValidationFailed):
         await PROMOTION_RECORDS.update(kit.scope, number, {"bonuses": {"order_discount": "1"}})
 
