@@ -296,7 +296,11 @@ def _write_handler(
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         foreign: list[str] = []
-        if language is not None and await _is_in_other_language(resource, request, scope, body, language):
+        if (
+            language is not None
+            and show is not None
+            and await _is_in_other_language(resource, request, scope, body, show, language)
+        ):
             foreign = [name for name in body if name in resource.texts]
             body = {name: value for name, value in body.items() if name not in foreign}
         if is_new:
@@ -369,13 +373,25 @@ def _with_language(resource: Resource, request: web.Request, body: dict[str, Any
 
 
 async def _is_in_other_language(
-    resource: Resource, request: web.Request, scope: Scope, body: Mapping[str, Any], language: FacadeOperation
+    resource: Resource,
+    request: web.Request,
+    scope: Scope,
+    body: Mapping[str, Any],
+    show: FacadeOperation,
+    language: FacadeOperation,
 ) -> bool:
-    """Return whether the update is in another language than the texts of records, of which CS-Cart has one for each language."""
-    query = request.rel_url.query
-    code = query.get(LANGUAGE.name) or query.get(LANG_CODE.name) or body.get(LANG_CODE.name)
+    """Return whether the update is in another language than the texts of the record, of which CS-Cart has one for each language.
+
+    They are in the store's first language, or in that of the record where it has one, which a body may change.
+    """
+    has_own, query = bool(resource.language_field), request.rel_url.query
+    code = query.get(LANGUAGE.name) or query.get(LANG_CODE.name) or (None if has_own else body.get(LANG_CODE.name))
     if not (code and resource.texts and is_cscart(scope)):
         return False
+    if has_own:
+        variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
+        own = (await execute(scope, show, variables))["record"]
+        return own is not None and bool(str(code).lower() != own[resource.language_field])
     return bool(str(code).lower() != (await execute(scope, language, {}))["code"])
 
 

@@ -50,6 +50,24 @@ async def test_an_update_in_another_language_changes_all_but_the_texts(
     assert (ignored, after[text]) == ([], texts[text])
 
 
+@pytest.mark.parametrize(
+    "entity, text, others",
+    [("pages", "page", {"position": "9"}), ("blocks", "name", {"properties": {"width": "9"}})],
+)
+async def test_the_texts_of_pages_and_blocks_are_in_the_language_of_each(
+    entity: str, text: str, others: dict[str, Any], new_sample: NewSampleStore
+) -> None:
+    sample = await new_sample(legacy_lists="cscart")
+    created = await sample.post(f"/api/{entity}", {"type": "html", text: "Sobre"})
+    path = f"/api/{entity}/{next(iter(created.body.values()))}"
+    own = (await sample.get(path)).body["lang_code"]
+    ignored, after = await update(sample, f"{path}?sl=xx", {text: "About", **others})
+    assert (ignored, after[text]) == ([text], "Sobre")
+    assert {name: after[name] for name in others} == others
+    ignored, after = await update(sample, f"{path}?sl={own}", {text: "Sobre nós", "lang_code": own})
+    assert (ignored, after[text]) == ([], "Sobre nós")
+
+
 async def test_the_contract_knows_no_language_of_updates(sample: SampleStore) -> None:
     ignored, after = await update(sample, f"/api/products/{sample.mug}?sl=en", {"product": "Mug"})
     assert (ignored, after["product"]) == ([], "Mug")

@@ -110,6 +110,7 @@ LANGUAGES = Resource(
 PAGES = Resource(
     path="pages",
     privilege_area="content",
+    texts=("page", "link", "description", "meta_keywords", "meta_description", "page_title", "seo_name"),
     fields=(
         id_field("page_id"),
         RecordField("parent_id", types.ID, "parent_id", "parent_id", cscart_type=types.PARENT_ID),
@@ -137,6 +138,7 @@ PAGES = Resource(
 BLOCKS = Resource(
     path="blocks",
     privilege_area="content",
+    texts=("name", "content"),
     fields=(
         id_field("block_id"),
         *same_names(types.TEXT, "type", "name"),
