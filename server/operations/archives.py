@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import lzma
 import os
 import zipfile
 import zlib
@@ -32,12 +33,12 @@ CHUNK_BYTES = 1024 * 1024
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     EOFError,
     KeyError,
     TypeError,
     ValueError,
-    NotImplementedError,
-    RecursionError,
+    RuntimeError,
 )
 
 
@@ -122,7 +123,15 @@ def damage_reported(path: object) -> Iterator[None]:
     except FileNotFoundError as error:
         raise ArchiveError(f"{path} doesn't exist") from error
     except _DAMAGE as error:
-        raise ArchiveError(f"{path} is damaged or not an archive of Vitrine ({error})") from error
+        raise _damaged(path, error) from error
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise _damaged(path, error) from error  # a position before the file, or data that bzip2 can't read
+
+
+def _damaged(path: object, error: Exception) -> ArchiveError:
+    return ArchiveError(f"{path} is damaged or not an archive of Vitrine ({error})")
 
 
 def read_chunks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:

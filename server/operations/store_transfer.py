@@ -30,14 +30,7 @@ from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
 from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
 from server.operations.app_copies import NONE, write_apps
-from server.operations.archives import (
-    CHUNK_BYTES,
-    ArchiveError,
-    damage_reported,
-    new_archive,
-    open_archive,
-    write_manifest,
-)
+from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 
 KIND = "export of a store"
@@ -375,8 +368,8 @@ class _Import:
             f"CREATE TEMPORARY TABLE {part.copy_name} ON COMMIT DROP AS"
             f" SELECT {columns_sql(columns)} FROM {part.table.qualified_name} WITH NO DATA"
         )
-        with damage_reported(self._archive.filename), self._archive.open(_member(part)) as member:
-            await self._connection.copy_to_table(part.copy_name, source=_chunks(member), columns=columns)
+        chunks = _chunks(self._archive, _member(part))
+        await self._connection.copy_to_table(part.copy_name, source=chunks, columns=columns)
         await _reencrypt(self._connection, part)
 
     async def _drop(self, part: Part) -> None:
@@ -436,6 +429,6 @@ class _Import:
         return actual
 
 
-async def _chunks(member: Any) -> AsyncIterator[bytes]:
-    while chunk := member.read(CHUNK_BYTES):
+async def _chunks(archive: zipfile.ZipFile, name: str) -> AsyncIterator[bytes]:
+    for chunk in read_chunks(archive, name):
         yield chunk

@@ -10,6 +10,7 @@ import signal
 import stat
 import zipfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -22,7 +23,7 @@ from domain.storage import open_storage
 from kernel.settings import Settings
 from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.embedded_postgres import EmbeddedServer
-from server.operations.archives import ArchiveError, new_archive, open_archive
+from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks
 from server.operations.postgres_programs import split_password
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
@@ -274,6 +275,19 @@ def test_a_manifest_that_is_not_ours_is_reported_in_one_line(tmp_path, manifest)
         open_archive(file, "backup"),
     ):
         pass
+
+
+def test_any_changed_byte_of_an_archive_is_reported_as_damage(tmp_path):
+    file = tmp_path / "a.backup"
+    with new_archive(file) as archive:
+        archive.writestr("a.copy", b"text " * 20)
+        archive.writestr("manifest.json", json.dumps({"kind": "backup", "format": 1, "migrations": []}))
+    content = file.read_bytes()
+    for position in range(len(content)):
+        for value in (content[position] ^ 1, content[position] ^ 64, 12):
+            file.write_bytes(content[:position] + bytes([value]) + content[position + 1 :])
+            with suppress(ArchiveError), open_archive(file, "backup") as (archive, _):
+                list(read_chunks(archive, "a.copy"))
 
 
 def test_a_disk_that_is_full_is_named_by_the_file_for_it(tmp_path):
