@@ -56,9 +56,11 @@ async def restore(url: str, path: Path, *, replace: bool = False) -> Backup:
                     " older one (vitrine tenant export and import move stores to it)"
                 )
             await _reject_contents(connection, manifest["schema"], replace=replace)
-        await _restore_dump(find_programs(major), url, archive, manifest, server_major=major)
-        has_secret_keys = SECRET_KEYS in archive.namelist()
+        programs = find_programs(major)
+        # Before the rows, which stay away when a content is damaged or the storage doesn't answer.
         media = await read_contents(archive)
+        await _restore_dump(programs, url, archive, manifest, server_major=major)
+        has_secret_keys = SECRET_KEYS in archive.namelist()
     await migrate.migrate(url)
     async with connect_unlimited(url, APPLICATION) as connection:
         time = datetime.fromisoformat(manifest["created_at"])

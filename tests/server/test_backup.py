@@ -200,6 +200,12 @@ async def test_the_contents_of_media_files_are_included_on_request(
         await connection.execute("delete from media_files where sha256 = $1", sha256)
         await connection.close()
     other = Vitrine(tmp_path / "other", DATABASE_URL=empty_database_url)
+    changed = tmp_path / "changed.backup"
+    with zipfile.ZipFile(changed, "w") as archive:
+        for name, member in {**_members(included), key: b"another"}.items():
+            archive.writestr(name, member)
+    assert f"{changed} is damaged" in other("restore", str(changed)).error_line
+    # The database is still empty.
     assert other("restore", str(included), "--json").json["media"]["files"] == 1
     assert await open_storage((tmp_path / "other" / "data" / "storage").as_uri()).read(key) == content
     restored = await asyncpg.connect(superuser_url(empty_database_url))
