@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -45,10 +46,13 @@ def _as_text(value: object) -> str:
 
 
 def print_error(text: str) -> None:
-    """Print the one-line reason of a failed command to stderr."""
+    """Print the one-line reason of a failed command, or a step of a long one, to stderr; when nobody reads it, the command goes on."""
     line = " ".join(text.split())
-    sys.stderr.write(f"vitrine: {line.translate(_ESCAPES)}\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(f"vitrine: {line.translate(_ESCAPES)}\n")
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,3 +141,16 @@ def test_snapshots_are_written_compared_and_reported_as_outdated(tmp_path, monke
     assert capsys.readouterr().out.startswith("wrote schema/public.graphql\nunchanged: schema/internal.diff\n")
     assert cli.main(["schema"]) == 0
     assert capsys.readouterr().out == (tmp_path / "public.graphql").read_text()
+
+
+def test_a_step_that_nobody_reads_ends_no_command():
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = (
+        "from server.commands.output import print_error\nprint_error('copy')\nprint_error('switch')\nprint('moved')"
+    )
+    try:
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=writer, check=False)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stdout) == (0, b"moved\n")
