@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import orjson
 from aiohttp import web
+from yarl import URL
 
 from bench.servers import free_port
 from tests.server.haproxy import needs_haproxy, running_haproxy
@@ -55,6 +56,24 @@ async def test_errors_of_the_proxy_are_json_and_503_says_when_to_try_again(tmp_p
             async with client.post("/lost") as response:
                 assert response.status == 502
                 assert (await response.json())["status"] == 502
+
+
+async def test_what_proxies_ask_is_not_for_others_however_it_is_written(tmp_path: Path):
+    port = free_port()
+    async with (
+        responding(port),
+        running_haproxy(tmp_path, [port]) as haproxy,
+        aiohttp.ClientSession(haproxy.address) as client,
+    ):
+        await haproxy.wait_until_up(1)
+        for path, status in (
+            ("/internal/a", 404),
+            ("/%69nternal/a", 404),
+            ("/internal%2Fa", 404),
+            ("/%69nternals", 200),
+        ):
+            async with client.get(URL(path, encoded=True)) as response:
+                assert response.status == status, path
 
 
 async def test_a_reload_answers_on_connections_that_clients_keep_open(tmp_path: Path):
