@@ -13,10 +13,10 @@ import os
 import secrets
 import zipfile
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any
 from uuid import UUID
 
@@ -29,9 +29,11 @@ from kernel.scope import Store
 from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
 from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
+from server.embedded_postgres.data_folder import sync_folder
 from server.operations.app_copies import NONE, write_apps
 from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
+from server.operations.written_files import named_in_errors
 
 KIND = "export of a store"
 _COUNTED = frozenset({"store_usage", "schema_usage"})
@@ -166,7 +168,7 @@ async def export_store(url: str, store: Store, hosts: tuple[str, ...], path: Pat
 
     An existing key file is used. Raises ArchiveError, and when a value can't be read with any configured key.
     """
-    key, is_new_key = _transfer_key(key_path)
+    key, created_at = _transfer_key(key_path)
     try:
         with new_archive(path) as archive, _encrypting_with(key):
             async with connect_owner(url, store.id) as connection, connection.transaction(isolation="repeatable_read"):
@@ -186,22 +188,38 @@ async def export_store(url: str, store: Store, hosts: tuple[str, ...], path: Pat
                 },
             )
     except BaseException:
-        if is_new_key:
-            os.unlink(key_path)
+        _forget_transfer_key(key_path, created_at)
         raise
     return Moved(store.public_id, store.name, hosts, tables, media)
 
 
-def _transfer_key(path: Path) -> tuple[bytes, bool]:
-    """Return the key in the file and whether the file was created for it."""
+def _transfer_key(path: Path) -> tuple[bytes, int]:
+    """Return the key in the file and, if the file was created for it, the time of that; a use by another export changes that time."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return _read_transfer_key(path), False
-    key = secrets.token_urlsafe(_KEY_BYTES)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{key}\n")
-    return key.encode(), True
+        key, used_at = _read_transfer_key(path), time_ns()
+        with suppress(OSError):  # a file that can only be read was there before
+            os.utime(path, ns=(used_at, used_at))
+        return key, 0
+    text = secrets.token_urlsafe(_KEY_BYTES)
+    try:
+        with named_in_errors(path), os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{text}\n")
+            file.flush()
+            os.fsync(file.fileno())
+            created_at = os.fstat(file.fileno()).st_mtime_ns
+    except BaseException:
+        path.unlink()
+        raise
+    sync_folder(path.parent)
+    return text.encode(), created_at
+
+
+def _forget_transfer_key(path: Path, created_at: int) -> None:
+    with suppress(FileNotFoundError):
+        if path.stat().st_mtime_ns == created_at:
+            path.unlink()
 
 
 def _read_transfer_key(path: Path) -> bytes:

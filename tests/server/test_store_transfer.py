@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import resource
 import stat
 import zipfile
 from collections import Counter
@@ -30,6 +31,8 @@ from kernel.signatures import token_hash
 from models.table_contents import STORES
 from models.tables.base import StoreModel
 from models.tables.credentials import TwoFactor
+from server.operations import store_transfer
+from server.operations.archives import ArchiveError
 from server.operations.store_transfer import APPS, HOSTS, NOT_MOVED, store_parts
 from tests.harness.records import PASSWORD, sign_in
 from tests.harness.sample_store import SampleStore
@@ -391,6 +394,28 @@ async def test_an_unreadable_secret_stops_the_export_and_leaves_no_file(sample, 
     error = here("tenant", "export", sample.host, str(file), VITRINE_SECRET_KEY=OTHER_SECRET).error_line
     assert error.startswith("1 encrypted values can't be read with any key, first: tenants.gateway_secret")
     assert [path.name for path in tmp_path.iterdir() if "loja" in path.name] == []
+
+
+async def test_a_failed_export_leaves_a_key_that_another_uses(sample, here, tmp_path, monkeypatch):
+    one, other, key = (tmp_path / name for name in ("one.store", "other.store", "all.key"))
+    here("tenant", "export", sample.host, str(other), "--key-file", str(tmp_path / "own.key"))
+    first = store_transfer._transfer_key(key)
+    here("tenant", "export", sample.host, str(one), "--key-file", str(key))
+    monkeypatch.setattr(store_transfer, "_transfer_key", lambda _: first)
+    with pytest.raises(ArchiveError, match="exists; expected the name of a new file"):
+        await store_transfer.export_store("", sample.store, (), other, key)
+    assert key.read_bytes().strip() == first[0]
+
+
+def test_a_key_that_cannot_be_written_leaves_no_file(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            store_transfer._transfer_key(tmp_path / "loja.key")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [*tmp_path.iterdir()] == []
 
 
 # --- Completeness ------------------------------------------------------------------------------------------------------
