@@ -12,7 +12,15 @@ from math import isfinite
 from typing import Any, NewType
 
 import strawberry
-from graphql import ConstValueNode, GraphQLError, GraphQLID, GraphQLScalarType
+from graphql import (
+    ConstValueNode,
+    GraphQLError,
+    GraphQLID,
+    GraphQLScalarType,
+    Undefined,
+    ValueNode,
+    value_from_ast_untyped,
+)
 from strawberry.types.scalar import ScalarDefinition
 
 from domain.carriers import params as rate_params
@@ -114,6 +122,19 @@ def _parse_json(value: Any) -> Any:
     return value
 
 
+def _parse_json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Any:
+    return _parse_json(_without_absent(value_from_ast_untyped(node, variables)))
+
+
+def _without_absent(value: Any) -> Any:
+    """Return a literal without the variables that are left out: as in input objects and lists, no member, or null for an item."""
+    if isinstance(value, dict):
+        return {key: _without_absent(item) for key, item in value.items() if item is not Undefined}
+    if isinstance(value, list):
+        return [None if item is Undefined else _without_absent(item) for item in value]
+    return value
+
+
 def _parse_bytes(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
@@ -171,10 +192,20 @@ _TIME_FORMAT = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6"
 
 
 def _scalar(
-    name: str, description: str, serialize: Callable[[Any], Any], parse: Callable[[Any], Any], format_url: str
+    name: str,
+    description: str,
+    serialize: Callable[[Any], Any],
+    parse: Callable[[Any], Any],
+    format_url: str,
+    parse_literal: Callable[..., Any] | None = None,
 ) -> ScalarDefinition:
     return strawberry.scalar(
-        name=name, description=description, serialize=serialize, parse_value=parse, specified_by_url=format_url
+        name=name,
+        description=description,
+        serialize=serialize,
+        parse_value=parse,
+        parse_literal=parse_literal,
+        specified_by_url=format_url,
     )
 
 
@@ -206,6 +237,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         lambda sealed: mask_params(decrypt_params(bytes(sealed))),
         _parse_json,
         _JSON_FORMAT,
+        _parse_json_literal,
     ),
     RateParams: _scalar(
         "RateParams",
@@ -213,8 +245,9 @@ SCALARS: dict[object, ScalarDefinition] = {
         lambda sealed: rate_params.mask_params(rate_params.decrypt_params(bytes(sealed))),
         _parse_json,
         _JSON_FORMAT,
+        _parse_json_literal,
     ),
-    JSON: _scalar("JSON", "Any JSON value.", json_value, _parse_json, _JSON_FORMAT),
+    JSON: _scalar("JSON", "Any JSON value.", json_value, _parse_json, _JSON_FORMAT, _parse_json_literal),
     OrderStatus: _extensible_code_scalar("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
     ShipmentStatus: _extensible_code_scalar("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
     **ENUMS,

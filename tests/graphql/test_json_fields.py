@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from graphql import (
@@ -17,6 +18,7 @@ from graphql import (
 
 from resolvers import root
 from server.assets.build import ROOT
+from tests.harness.sample_store import SampleStore
 
 SCHEMA = root.public_schema()
 REFERENCE = ROOT / "docs" / "reference" / "graphql.md"
@@ -62,3 +64,22 @@ def test_what_is_always_required_is_non_null_for_clients_only(name: str, require
     assert isinstance(internal, GraphQLInputObjectType)
     assert {key for key, field in public.fields.items() if is_non_null_type(field.type)} == required
     assert not any(isinstance(internal.fields[key].type, GraphQLNonNull) for key in required)
+
+
+@pytest.mark.parametrize(
+    "variables, content",
+    [
+        ({"text": "Olá"}, {"a": "Olá", "b": ["Olá", {"c": "Olá"}]}),
+        ({"text": None}, {"a": None, "b": [None, {"c": None}]}),
+        ({}, {"b": [None, {}]}),
+    ],
+)
+async def test_a_variable_left_out_of_a_json_literal_is_no_member(
+    variables: dict[str, Any], content: dict[str, Any], sample: SampleStore
+) -> None:
+    text = """mutation($text: String) {
+      block_create(input: { type: "html", name: "Topo", content: { a: $text, b: [$text, { c: $text }] } }) { content }
+    }"""
+    created = await sample.post("/graphql", {"query": text, "variables": variables}, auth="bearer")
+    assert "errors" not in created.body, created.body
+    assert created.body["data"] == {"block_create": {"content": content}}
