@@ -32,7 +32,15 @@ from kernel.payment_words import LIVE
 from kernel.retries import retry_delay
 from kernel.scope import SYSTEM, Scope
 from kernel.work_queues import run_in_thread
-from models.connection.database import Plans, execute, execute_later, in_transaction, retry_conflicts, transaction
+from models.connection.database import (
+    Plans,
+    UniqueViolation,
+    execute,
+    execute_later,
+    in_transaction,
+    retry_conflicts,
+    transaction,
+)
 
 T = TypeVar("T")
 
@@ -87,7 +95,12 @@ async def settle(scope: Scope, payment: ChargedPayment, state: ChargeState, atte
     system = replace(scope, actor=SYSTEM, now=now())
     # Some milliseconds of computing, for which neither the order nor other requests wait.
     picture = "" if state.pix is None else await run_in_thread(qr_svg, state.pix.code)
-    await retry_conflicts(partial(_settle, system, payment.public_id, payment.order_id, state, attempts, picture))
+    try:
+        await retry_conflicts(partial(_settle, system, payment.public_id, payment.order_id, state, attempts, picture))
+    except UniqueViolation as error:
+        if error.constraint != "payments_charge_key":
+            raise
+        raise GatewayUnanswered(f"it answered with the charge of another payment: {state.charge_id}") from error
 
 
 async def end(scope: Scope, payment: ChargedPayment, status: PaymentStatus, failure: dict[str, str] | None) -> None:

@@ -204,6 +204,19 @@ async def test_what_is_no_answer_leaves_a_payment_in_doubt_until_the_app_is_aske
     assert (placed["status"], placed["payments"][0]["status"]) == ("P", "PAID")
 
 
+async def test_the_charge_of_another_payment_leaves_a_payment_in_doubt(shop: Shop, server: HostileApp) -> None:
+    first = await shop.create("PIX")
+    shop.order = (await shop.storefront.order((shop.storefront.sample.mug, 1))).body
+    charge = {"charge_id": first["gateway_charge_id"], "status": "PENDING", "currency": "BRL", "pix": {"code": "1"}}
+    server.decide = lambda call: answers({"charge": {**charge, "amount_cents": shop.order["total_cents"]}})
+    payment = await shop.create("PIX")
+    assert (payment["status"], payment["gateway_charge_id"]) == ("PENDING", None)
+    await scopes.execute(shop.scope.store, "update payments set due_at = now()")
+    assert await pending.settle_due(shop.scope, limit=10) == 2
+    postponed = "select count(*) from payments where due_at > now() and attempts > 0"
+    assert await scopes.value(shop.scope.store, postponed) == 2
+
+
 async def test_a_repeated_request_never_fails_what_an_earlier_call_may_have_charged(
     shop: Shop, server: HostileApp, shop_admin: Client
 ) -> None:
