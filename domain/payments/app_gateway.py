@@ -7,7 +7,7 @@ The app answers by the schemas of `domain/app_calls/schemas/payments.json`, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -185,6 +185,10 @@ def _read_time(value: str | None) -> datetime | None:
 def _required_time(value: str) -> datetime:
     try:
         # Up to six digits of a fraction are read.
-        return datetime.fromisoformat(value).astimezone(UTC)
+        time = datetime.fromisoformat(value).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise GatewayUnanswered(f"the answer has the time {value}, which doesn't exist") from error
+    # Near the ends of the calendar another time zone, or a minute more, has no date.
+    if not MINYEAR < time.year < MAXYEAR:
+        raise GatewayUnanswered(f"the answer has the time {value}, at the end of the calendar")
+    return time

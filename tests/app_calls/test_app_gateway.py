@@ -217,6 +217,16 @@ async def test_the_charge_of_another_payment_leaves_a_payment_in_doubt(shop: Sho
     assert await scopes.value(shop.scope.store, postponed) == 2
 
 
+@pytest.mark.parametrize("expires_at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+async def test_a_charge_until_the_end_of_the_calendar_is_no_answer(
+    expires_at: str, shop: Shop, server: HostileApp
+) -> None:
+    charge = {"charge_id": "x", "status": "PENDING", "currency": "BRL", "pix": {"code": "1"}, "expires_at": expires_at}
+    server.decide = lambda call: answers({"charge": {**charge, "amount_cents": shop.order["total_cents"]}})
+    payment = await shop.create()
+    assert (payment["status"], payment["gateway_charge_id"]) == ("PENDING", None)
+
+
 async def test_a_repeated_request_never_fails_what_an_earlier_call_may_have_charged(
     shop: Shop, server: HostileApp, shop_admin: Client
 ) -> None:
