@@ -42,12 +42,14 @@ def quiet_logging(settings: Settings) -> None:
 
 
 def run_command(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine; SIGTERM cancels it like Ctrl-C, so that its resources are released."""
+    """Run a command's coroutine; SIGTERM, and SIGHUP of a lost terminal, cancel it like Ctrl-C, so that its resources are released."""
 
     async def guarded() -> T:
         task = asyncio.current_task()
         assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup does
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         return await work
 
     try:

@@ -145,7 +145,8 @@ def test_an_existing_file_is_not_overwritten(vitrine, tmp_path):
     assert [path.name for path in tmp_path.iterdir() if "backup" in path.name] == ["a.backup"]
 
 
-async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, source):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, source, number):
     blocker = await asyncpg.connect(source.url)
     try:
         await blocker.execute("begin; lock table products in access exclusive mode")
@@ -153,7 +154,7 @@ async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, source):
         async with asyncio.timeout(60):
             while not (tmp_path / ".a.backup.part").exists():
                 await asyncio.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         _, errors = await process.communicate()
         assert (process.returncode, errors.decode()) == (1, "vitrine: interrupted\n")
     finally:
