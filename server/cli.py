@@ -30,13 +30,14 @@ from server.commands import (
     users,
 )
 from server.commands.context import run_command
-from server.commands.output import print_error, print_line, write_utf8
+from server.commands.output import open_closed_streams, print_error, print_line, write_utf8
 
 SUCCESS, FAILURE = 0, 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments select and return the exit code."""
+    open_closed_streams()
     write_utf8()
     args = parser().parse_args(arguments)
     collect_rarely_at_start()

@@ -14,6 +14,14 @@ from typing import Any
 from kernel.clock import format_rfc3339
 
 
+def open_closed_streams() -> None:
+    """Let the standard streams that are closed (`>&-`) lead to /dev/null, and not to the next file or connection that is opened."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 def write_utf8() -> None:
     """Write UTF-8 whatever the locale is, as log lines do: names of stores must not fail a command under `LC_ALL=C`."""
     for stream in (sys.stdout, sys.stderr):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 from kernel.garbage_collection import collect_rarely
 from server import cli
 from server.commands import schema as schema_command
-from tests.server.command_line import Vitrine
+from tests.server.command_line import PROGRAM, Vitrine
 
 COMMANDS = (
     "serve", "worker", "migrate", "backup", "restore", "demo", "import", "import olist", "import cscart",
@@ -154,3 +155,9 @@ def test_a_step_that_nobody_reads_ends_no_command():
     finally:
         os.close(writer)
     assert (done.returncode, done.stdout) == (0, b"moved\n")
+
+
+def test_closed_streams_end_no_command(vitrine):
+    command = f"{shlex.join([*PROGRAM, 'schema'])} <&- >&- 2>&-"
+    done = subprocess.run(["sh", "-c", command], cwd=vitrine.root, env=vitrine.environment(), check=False)
+    assert done.returncode == 0
