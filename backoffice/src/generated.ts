@@ -161,7 +161,7 @@ export type EventEndpointInput = {
   installed_app_id?: string | number | null | undefined;
   /** The https URL events are posted to; must be publicly reachable. */
   url?: string | null | undefined;
-  /** Any of `order.created`, `order.updated`, `order.cancelled`, `product.created`, `product.updated`, `product.deleted`, `user.registered`, `checkout.completed`, `cart.updated`; each requires the scope that reads its subject. */
+  /** The names of events (docs/reference/shared.md#events), such as `order.created`; each requires the scope that reads its subject. */
   events?: Array<string> | null | undefined;
   /** A GraphQL selection on the events' subject (`{ id total_cents }`), executed as the app; its result becomes `data`. */
   query?: string | null | undefined;
