@@ -56,6 +56,8 @@ async def pick(clerk: Clerk, label: str, option: str) -> None:
         await clerk.page.click("[data-picked]")
     await clerk.page.evaluate("document.querySelector('[data-picked]').removeAttribute('data-picked')")
     await clerk.press(option)
+    # A list that closes gives the focus back, which closes the next one if it is open by then.
+    await clerk.page.wait_for("document.querySelector('[role=listbox]') === null")
 
 
 async def new_shirt(clerk: Clerk, option_name: str = "Tamanho") -> tuple[str, dict[str, str]]:
