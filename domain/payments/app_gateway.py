@@ -7,7 +7,7 @@ The app answers by the schemas of `domain/app_calls/schemas/payments.json`, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from domain.payments.gateway import (
     PaymentStatus,
     PixCode,
     Share,
+    read_time,
 )
 from kernel.clock import format_rfc3339
 from kernel.scope import Scope
@@ -183,12 +184,7 @@ def _read_time(value: str | None) -> datetime | None:
 
 
 def _required_time(value: str) -> datetime:
-    try:
-        # Up to six digits of a fraction are read.
-        time = datetime.fromisoformat(value).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise GatewayUnanswered(f"the answer has the time {value}, which doesn't exist") from error
-    # Near the ends of the calendar another time zone, or a minute more, has no date.
-    if not MINYEAR < time.year < MAXYEAR:
-        raise GatewayUnanswered(f"the answer has the time {value}, at the end of the calendar")
+    time = read_time(value)
+    if time is None:
+        raise GatewayUnanswered(f"the answer has the time {value}, which can't be used")
     return time

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -141,6 +141,18 @@ class GatewayUnanswered(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def read_time(text: str) -> datetime | None:
+    """Return a time of a gateway's answer in UTC, which it is in if it doesn't say otherwise; None for what can't be used as one."""
+    try:
+        # Up to six digits of a fraction are read.
+        written = datetime.fromisoformat(text)
+        time = written.astimezone(UTC) if written.tzinfo else written.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    # Near the ends of the calendar another time zone, or a minute more, has no date.
+    return time if MINYEAR < time.year < MAXYEAR else None
 
 
 class PaymentGateway(Protocol):

@@ -268,6 +268,11 @@ def charge(**fields: Any) -> ChargeState:
     )
 
 
+@pytest.mark.parametrize("expires_at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-12:00"])
+def test_a_time_at_an_end_of_the_calendar_is_none(expires_at: str) -> None:
+    assert charge(status="pending", last_transaction={"expires_at": expires_at}).expires_at is None
+
+
 @pytest.mark.parametrize(
     "fields, expected",
     [

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from domain.payments.gateway import Boleto, Card, ChargeState, Failure, GatewayUnanswered, PaymentStatus, PixCode
+from domain.payments.gateway import (
+    Boleto,
+    Card,
+    ChargeState,
+    Failure,
+    GatewayUnanswered,
+    PaymentStatus,
+    PixCode,
+    read_time,
+)
 from kernel.clock import now
 from kernel.money import MAX_CENTS
 from kernel.text import has_forbidden_characters
@@ -150,11 +159,4 @@ def _required_cents(record: Mapping[str, Any], name: str) -> int:
 
 
 def _time(value: object) -> datetime | None:
-    """Parse a time, which is in UTC if it doesn't say otherwise; None for what is none."""
-    if not isinstance(value, str):
-        return None
-    try:
-        parsed = datetime.fromisoformat(value)
-        return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return None
+    return read_time(value) if isinstance(value, str) else None
