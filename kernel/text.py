@@ -172,7 +172,14 @@ def _has_many_marks(text: str) -> bool:
     )
 
 
-_JSON_WORDS = {None: "null", True: "true", False: "false"}
+# Clients send JSON, not Python.
+_JSON_WORDS = {"None": "null", "True": "true", "False": "false"}
+_WORDS_AND_TEXTS = re.compile(rf"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|\b(?:{"|".join(_JSON_WORDS)})\b""", re.DOTALL)
+
+
+def with_json_words(text: str) -> str:
+    """Return a text with values as Python writes them, `[None, 'None']`, with those of JSON that are no texts: `[null, 'None']`."""
+    return _WORDS_AND_TEXTS.sub(lambda match: _JSON_WORDS.get(match[0], match[0]), text)
 
 
 def shorten(text: str, length: int) -> str:
@@ -181,10 +188,8 @@ def shorten(text: str, length: int) -> str:
 
 
 def repr_value(value: object) -> str:
-    """Return a rejected value for an error message, truncated after 60 characters: `'Z'`, `12`, `null`, `true`, `[]`."""
-    if value is None or isinstance(value, bool):
-        return _JSON_WORDS[value]  # clients send JSON, not Python
-    text = repr(value[:60]) if isinstance(value, str) else repr(value)
+    """Return a rejected value for an error message, truncated after 60 characters: `'Z'`, `12`, `null`, `true`, `[null]`."""
+    text = repr(value[:60]) if isinstance(value, str) else with_json_words(repr(value)[:80])
     return text if len(text) <= 64 else f"{text[:60]}…"
 
 

@@ -9,13 +9,12 @@ import re
 from collections.abc import Iterable
 
 from kernel.errors import ValidationFailed
+from kernel.text import with_json_words
 
 # The variable, the path within it, and the reason.
 _COERCION = re.compile(r"Variable '\$(\w+)' has invalid value(?: at \.([\w.\[\]]+))?: (.*)", re.DOTALL)
 _INDEX = re.compile(r"\[\d+\]")
 _REQUIRED = re.compile(r"Expected value of type '[^']+' to include required field '(\w+)', found: .*", re.DOTALL)
-# graphql-core shows a value as Python writes it; clients send JSON.
-_PYTHON_WORD = re.compile(r"(?<=, got )(?:True|False)$")
 _MESSAGES = tuple(
     (re.compile(pattern, re.DOTALL), message)
     for pattern, message in (
@@ -62,5 +61,5 @@ def _plain_message(reason: str) -> str:
     for pattern, message in _MESSAGES:
         match = pattern.fullmatch(reason)
         if match is not None:
-            return _PYTHON_WORD.sub(lambda word: word[0].lower(), match.expand(message))
+            return with_json_words(match.expand(message))
     return reason

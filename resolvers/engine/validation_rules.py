@@ -19,6 +19,7 @@ from graphql.utilities.validate_input_value import validate_input_literal
 from graphql.validation import OverlappingFieldsCanBeMergedRule, ValuesOfCorrectTypeRule
 
 from kernel.errors import ValidationFailed
+from kernel.text import with_json_words
 from resolvers.engine.field_merging import FieldsMergeRule
 
 # graphql-core repeats the whole of an input object that lacks a field or has an unknown one, and what it expected to be a text.
@@ -26,8 +27,11 @@ _REPEATED_VALUES = re.compile(r"(?:(?:, found|(?<=\?) Found): [\[{]|(?<=non stri
 
 
 def without_values(message: str) -> str:
-    """Return an error message of graphql-core without values that may be passwords, of an input object or text: clients log messages."""
-    return _REPEATED_VALUES.sub(lambda values: "" if values[0].startswith(" ") else ".", message)
+    """Return an error message of graphql-core without values that may be passwords, of an input object or text: clients log messages.
+
+    Other values are in the words of JSON.
+    """
+    return with_json_words(_REPEATED_VALUES.sub(lambda values: "" if values[0].startswith(" ") else ".", message))
 
 
 class LiteralsRule(ValuesOfCorrectTypeRule):

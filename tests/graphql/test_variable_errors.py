@@ -31,6 +31,7 @@ SCHEMA = build_schema(
         ),
         ({"n": 1, "id": 1.5}, {"id": "invalid"}, "id: expected an id, got 1.5"),
         ({"n": 1, "s": True}, {"s": "invalid"}, "s: expected a text, got true"),
+        ({"n": 1, "s": [None, "None"]}, {"s": "invalid"}, "s: expected a text, got [null, 'None']"),
         ({"n": "x, got True"}, {"n": "invalid"}, "n: expected an integer, got 'x, got True'"),
         (5, {"input": "invalid"}, "expected an object, got 5"),
     ],

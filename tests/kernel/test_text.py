@@ -167,6 +167,7 @@ def test_whatever_normalizes_to_a_mark_counts_as_one():
 def test_repr_value_truncates_and_escapes():
     assert repr_value("Z") == "'Z'"
     assert [repr_value(value) for value in (None, True, False, 1, 0, [])] == ["null", "true", "false", "1", "0", "[]"]
+    assert repr_value([None, "None", {"it's": True}]) == """[null, 'None', {"it's": true}]"""
     assert repr_value("\x00\ud800") == "'\\x00\\ud800'"
     assert len(repr_value("x" * 10**6)) < 70
     assert len(repr_value(list(range(1000)))) < 70
