@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
+    GraphQLError,
     GraphQLField,
     GraphQLNamedType,
     GraphQLObjectType,
@@ -306,7 +307,12 @@ class _FieldCollector:
     def group(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
         groups: dict[str, list[FieldNode]] = {}
         for key, node in self.fields(type_, nodes):
-            groups.setdefault(key if self._by_response_key else self._row_key(type_, node), []).append(node)
+            if not self._by_response_key:
+                try:
+                    key = self._row_key(type_, node)
+                except GraphQLError:
+                    continue  # null in an argument that takes none, which the executor reports at the field
+            groups.setdefault(key, []).append(node)
         return groups
 
     def _row_key(self, type_: GraphQLObjectType, node: FieldNode) -> str:
@@ -349,11 +355,14 @@ class _FieldCollector:
 
     def _is_included(self, node: Any) -> bool:
         variables = self._values.variable_values
-        skip = get_directive_values(GraphQLSkipDirective, node, variables)
-        if skip and skip["if"]:
-            return False
-        include = get_directive_values(GraphQLIncludeDirective, node, variables)
-        return not (include and not include["if"])
+        try:
+            skip = get_directive_values(GraphQLSkipDirective, node, variables)
+            include = get_directive_values(GraphQLIncludeDirective, node, variables)
+        except GraphQLError:
+            if self._by_response_key:
+                raise
+            return False  # null in place of the condition, which the executor reports at the object
+        return not (skip and skip["if"]) and not (include and not include["if"])
 
 
 def shows_null(field: GraphQLField) -> bool:

@@ -179,6 +179,23 @@ async def test_related_products_are_active_ones_of_the_category(sample: SampleSt
     assert answer.body["errors"][0]["message"] == "first is 101; expected 1 to 100"
 
 
+async def test_null_in_a_nested_argument_or_directive_leaves_the_fields_around_it(sample: SampleStore) -> None:
+    text = """query($n: Int, $on: Boolean = true) {
+        me { email all: point_entries { id } point_entries(first: $n) { id } carts { id @include(if: $on) } }
+    }"""
+    body = {"query": text, "variables": {"n": None, "on": None}}
+    answer = await sample.post("/graphql", body, auth="bearer", by=sample.caio)
+    assert answer.body["data"]["me"] == {
+        "email": sample.caio.email,
+        "all": [],
+        "point_entries": None,
+        "carts": [],
+    }
+    [error] = answer.body["errors"]
+    assert error["path"] == ["me", "point_entries"]
+    assert error["message"].endswith("provided to non-null type 'Int!' not to be null.")
+
+
 async def test_a_category_shows_its_path_from_the_root(sample: SampleStore) -> None:
     text = "query($id: ID!) { category(id: $id) { path { name } } }"
     data = await read(sample, text, id=sample.kitchen.id)
