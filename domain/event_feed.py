@@ -23,7 +23,7 @@ import orjson
 from auth.access import Access
 from auth.app_scopes import privilege_for
 from auth.secrets import DecryptionError, decrypt_deterministic, encrypt_deterministic
-from domain.event_types import EVENT_TYPES, NAMES, order_keys
+from domain.event_types import EVENT_TYPES, NAMES, check_names, order_keys
 from domain.store_settings import setting
 from domain.webhooks.envelope import event_id
 from kernel.clock import format_rfc3339
@@ -130,11 +130,8 @@ def readable_events(scope: Scope, types: Iterable[str] | None = None) -> list[st
     if types is None:
         return [name for name in NAMES if _may_read(scope, EVENT_TYPES[name].scope)]
     names = list(dict.fromkeys(types))
+    check_names("types", names)
     for name in names:
-        if name not in NAMES:
-            expected = ", ".join(NAMES)
-            message = f"types holds {name[:60]!r}; expected any of {expected}"
-            raise ValidationFailed(message, field="types", code="event_unknown")
         if not _may_read(scope, EVENT_TYPES[name].scope):
             if scope.actor.kind is ActorKind.APP:
                 raise MissingScope(EVENT_TYPES[name].scope)

@@ -6,12 +6,13 @@ fails when this module is imported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from auth.app_scopes import APP_SCOPES
+from kernel.errors import ValidationFailed
 from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, PayloadField
 from kernel.product_fields import PRODUCT_RECORD
 
@@ -347,6 +348,14 @@ _TYPES = (
 EVENT_TYPES: Mapping[str, EventType] = MappingProxyType({each.name: each for each in _TYPES})
 NAMES = tuple(name for name in EVENT_TYPES if name != PING)
 """The events that can be subscribed to."""
+
+
+def check_names(field: str, names: Iterable[str], expected: Collection[str] = NAMES) -> None:
+    """Raise `ValidationFailed` for the first name that is none of those expected in a field."""
+    for name in names:
+        if name not in expected:
+            message = f"{field} holds {name[:60]!r}; expected any of {', '.join(expected)}"
+            raise ValidationFailed(message, field=field, code="event_unknown")
 
 
 def order_keys(name: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from domain import events
-from domain.event_types import EVENT_TYPES, NAMES
+from domain.event_types import EVENT_TYPES, check_names
 from domain.webhooks.endpoints import check_may_manage, lock_endpoint
 from domain.webhooks.event_scopes import may_receive, receivable_events
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
@@ -71,19 +71,13 @@ async def replay(
 ) -> int:
     """Send (again) every event of a period that the endpoint subscribes to and its app may receive; return their number.
 
-    Pending deliveries are not counted. Raises `ValidationFailed` if the period doesn't end after its start.
+    Pending deliveries are not counted. Raises `ValidationFailed` if the period doesn't end after its start, and for an unknown event.
     """
     check_may_manage(scope)
     end = until or scope.now
     if end <= since:
         raise ValidationFailed("until is not after since", field="until", code="invalid")
-    unknown = [name for name in names or () if name not in NAMES]
-    if unknown:
-        raise ValidationFailed(
-            f"events holds {unknown[0][:60]!r}; expected any of {', '.join(NAMES)}",
-            field="events",
-            code="event_unknown",
-        )
+    check_names("events", names or ())
     async with database.transaction(scope):
         endpoint_row = await lock_endpoint(scope, endpoint)
         _check_active(endpoint_row["status"])
