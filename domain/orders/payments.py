@@ -116,7 +116,7 @@ async def record_payment(
 
     Raises NotFound for the order and ValidationFailed for an invalid amount, kind or number of installments, or the number of a card.
     """
-    _check_amount(amount_cents)
+    _check_amount(amount_cents, least=1)
     reject_card_numbers({"kind": kind})
     read_fields(_PAYMENT_FIELDS, {"kind": kind, "installments": installments})
     async with transaction(scope):
@@ -157,7 +157,7 @@ async def update_payment_totals(
 
     `emit_events=False` leaves the event, the customer's mail about a payment, and the ledger to a caller that changes more of the order.
     """
-    _check_amount(paid_cents)
+    _check_amount(paid_cents, least=0)
     status = payment_status(
         locked.total_cents, paid_cents, refunded_cents, charged_back=charged_back or locked.payment_status == CHARGEBACK
     )
@@ -191,10 +191,10 @@ def _becomes_paid(locked: LockedOrder, status: str) -> bool:
     return status == PAID and locked.payment_status != PAID and locked.status not in (PROCESSED, COMPLETE)
 
 
-def _check_amount(amount_cents: int) -> None:
-    if not 0 <= amount_cents <= MAX_CENTS:
+def _check_amount(amount_cents: int, *, least: int) -> None:
+    if not least <= amount_cents <= MAX_CENTS:
         raise ValidationFailed(
-            f"the amount is {amount_cents} cents; expected 0 to {MAX_CENTS}",
+            f"the amount is {amount_cents} cents; expected {least} to {MAX_CENTS}",
             field="amount_cents",
             code="amount_invalid",
         )

@@ -166,6 +166,13 @@ async def test_a_recorded_payment_is_neither_refunded_nor_cancelled(shop, order,
     assert (cancel.status, cancel.body["error"]) == (422, "payment_not_cancellable")
 
 
+async def test_a_recorded_payment_has_an_amount(order, admin):
+    record = 'mutation($id: ID!) { payment_record(order_id: $id, amount_cents: 0, kind: "cash") { id } }'
+    answer = await admin.post("/graphql", {"query": record, "variables": {"id": order["id"]}})
+    assert answer.body["errors"][0]["message"].startswith("the amount is 0 cents; expected 1 to ")
+    assert (await admin.get(f"/api/v1/admin/orders/{order['id']}/payments")).body["payments"] == []
+
+
 async def test_an_order_is_paid_once(shop, order):
     path, token = paths(order)
     await shop.post(path, {"kind": "CARD", "card_token": "tok_approved", **token})
