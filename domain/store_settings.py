@@ -5,11 +5,12 @@ A store's row stores only what differs from the defaults; every request carries 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from auth.privileges import ALL, check_may_grant_privileges
 from auth.secrets import decrypt, encrypt
 from domain.outgoing import calls
 from domain.outgoing.targets import MAX_LENGTH
@@ -35,7 +36,8 @@ class StoreSetting:
     """A setting: its section, default, reader and description.
 
     A `secret` is stored encrypted and returned masked; the mask, sent back, leaves it unchanged. `stored_as` is the name under which the
-    value is stored, if another: two settings with the same one are two names of one setting.
+    value is stored, if another: two settings with the same one are two names of one setting. `privileges` are needed to change it, all of
+    them besides `manage_settings`.
     """
 
     section: str
@@ -44,6 +46,7 @@ class StoreSetting:
     description: str
     secret: bool = False
     stored_as: str = ""
+    privileges: Collection[str] = ()
 
 
 def _bureau_address(value: object) -> str:
@@ -103,6 +106,11 @@ def _tracking_page(value: object) -> str:
     return page
 
 
+# Who chooses the page that gets the tokens of a mail can use them: of an account, also the owner's, or of an order.
+_OF_ACCOUNTS, _OF_ORDERS = ALL, ("manage_orders",)
+# Where money goes.
+_OF_PAYMENTS = ("manage_payments",)
+
 _MAILS = {
     "order_placed": "was placed, with its lines, totals, address and how to pay",
     "order_paid": "is paid",
@@ -140,6 +148,7 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "",
         _account_page,
         "The storefront page that shows an order: mails link to it with #id=<id>&token=<token>.",
+        privileges=_OF_ORDERS,
     ),
     "tracking_url": StoreSetting(
         "mails",
@@ -192,18 +201,21 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "",
         text(100),
         "The store's own recipient at a gateway that divides payments (rp_…); blank: payments aren't divided.",
+        privileges=_OF_PAYMENTS,
     ),
     "split_liable": StoreSetting(
         "payments",
         SPLIT_STORE,
         one_of(*_BEARERS),
         "Who bears the chargebacks of divided payments: the store, or all recipients, each for its share.",
+        privileges=_OF_PAYMENTS,
     ),
     "split_fees": StoreSetting(
         "payments",
         SPLIT_STORE,
         one_of(*_BEARERS),
         "Who pays the gateway's fees of divided payments: the store, or all recipients.",
+        privileges=_OF_PAYMENTS,
     ),
     "catalogue_max_age": StoreSetting(
         "catalog",
@@ -271,6 +283,7 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         _account_page,
         "The storefront page that accepts tokens: #email_verification=<token>, #email_change=<token>, #password_reset=<token>,"
         " #account_deletion=<token>, #sign_in=<key>.",
+        privileges=_OF_ACCOUNTS,
     ),
     "best_seller_days": StoreSetting(
         "catalog", 30, integer(1, 365), "Products are sorted as best selling by the units sold in so many days."
@@ -310,6 +323,11 @@ def setting(scope: Scope, name: str) -> Any:
     """Return the value of a setting in the current store."""
     declaration = STORE_SETTINGS[name]
     return scope.store.settings.get(declaration.stored_as or name, declaration.default)
+
+
+def check_may_change(scope: Scope, names: Iterable[str]) -> None:
+    """Raise `InsufficientPrivileges`, naming the first that the caller lacks, for settings that it may not change."""
+    check_may_grant_privileges(scope, {each for name in names for each in STORE_SETTINGS[name].privileges})
 
 
 def sends_order_mail(scope: Scope, name: str) -> bool:

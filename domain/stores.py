@@ -21,7 +21,14 @@ from domain import store_logo
 from domain.hosts import assign_hosts, notify_changed, parse_store_host
 from domain.media.images import read_image
 from domain.store_limits import LIMITS, MOST
-from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting, stored_names
+from domain.store_settings import (
+    MASK,
+    check_may_change,
+    clear_unconfirmed_secrets,
+    encrypt_secrets,
+    masked_setting,
+    stored_names,
+)
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
 from kernel.errors import RuleViolation, TenantNotFound, ValidationFailed
@@ -223,7 +230,7 @@ async def update_store(scope: Scope, values: InputValues) -> None:
 async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
     """Set settings by name; a value equal to the default is not stored.
 
-    Raises ValidationFailed naming unknown settings and invalid values.
+    Raises ValidationFailed naming unknown settings and invalid values, and InsufficientPrivileges as `check_may_change` does.
     """
     validated = _read_settings(values)
     async with transaction(scope):
@@ -232,9 +239,10 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
         if logo is not None and logo != stored_logo:
             validated["logo_url"] = await store_logo.update_link(scope, logo, stored_logo)
         new_settings = clear_unconfirmed_secrets(stored, stored_names(encrypt_secrets(validated, stored)))
-        settings = _without_defaults(stored | new_settings)
-        if settings == _without_defaults(stored):
+        settings, current = _without_defaults(stored | new_settings), _without_defaults(stored)
+        if settings == current:
             return
+        check_may_change(scope, [name for name in new_settings if settings.get(name) != current.get(name)])
         await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(settings).decode())
         await audit.record(scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(new_settings)})
         await invalidate_store(scope.store.id)

@@ -74,7 +74,7 @@ async def order_of(kit, *quantities, **draft):
 
 async def with_settings(kit, **settings):
     """Change settings of the store and return the kit with the store as it is now."""
-    await update_settings(kit.as_admin(), settings)
+    await update_settings(kit.scope, settings)
     async with database.cross_store_connection() as everywhere:
         row = await everywhere.fetchrow("select * from tenants where id = $1", kit.store.id)
     return replace(kit, scope=replace(kit.scope, store=build_store(row)))

@@ -111,6 +111,30 @@ async def test_a_secret_is_masked_and_writing_the_mask_keeps_it(sample):
     assert (await read_setting(sample, "payment_gateway_secret"))["value"] == ""
 
 
+@pytest.mark.parametrize(
+    "name, value, privilege",
+    [
+        ("account_url", "https://x.example", "manage_apps"),  # the first that is missing: tokens of every account
+        ("order_url", "https://x.example", "manage_orders"),
+        ("split_recipient_id", "rp_1", "manage_payments"),
+        ("split_liable", "recipients", "manage_payments"),
+        ("split_fees", "recipients", "manage_payments"),
+    ],
+)
+async def test_a_setting_that_gets_tokens_or_money_needs_the_privilege_for_them(sample, name, value, privilege):
+    manager = await sample.add_user("manage_settings")
+    before = (await read_setting(sample, name))["value"]
+    answer = await update_setting(sample, name, value, by=manager)
+    assert (answer.status, answer.body["message"]) == (403, f"Forbidden: privilege {privilege} required")
+    mutation = "mutation ($settings: JSON!) { store_settings_update(settings: $settings) { id } }"
+    body = {"query": mutation, "variables": {"settings": {"support_phone": "81", name: value}}}
+    (error,) = (await sample.post("/graphql", body, auth="bearer", by=manager)).body["errors"]
+    assert error["extensions"]["code"] == "FORBIDDEN"
+    assert (await read_setting(sample, name))["value"] == before
+    assert (await update_setting(sample, name, before, by=manager)).status == 200
+    assert (await update_setting(sample, name, value)).status == 200
+
+
 async def test_a_secret_setting_is_stored_encrypted(sample):
     assert (await update_setting(sample, "credit_bureau_token", "bureau-token-1")).status == 200
     for value in ("****", None):
