@@ -27,7 +27,7 @@ from models.granting import create_search_functions, grant_privileges, policy_ch
 
 FOLDER = Path(__file__).parent / "migrations" / "sql"
 APP_LABEL = "models"
-LAST_OF_PREVIOUS_RELEASE = "0090_clean_suffixed_slugs"
+LAST_OF_PREVIOUS_RELEASE = "0093_cart_sequences"
 """The last migration of the release before this version, whose programs may use the tables meanwhile (docs/upgrading.md)."""
 # The owner reads as itself: while the first migrations run, the role that serves exists and may not read yet.
 _MAY_NOT_READ = "select not has_table_privilege(to_regclass('tortoise_migrations'), 'SELECT')"

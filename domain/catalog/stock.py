@@ -5,7 +5,7 @@ column). The stock state of an order's lines is:
 
     R   reserved: allocated, still on hand
     D   deducted: no longer on hand
-    N   neither
+    N   neither; but units that were shipped, or that a completed order had, stay deducted until they are returned (`unreturned`)
 
 Every change of orders goes through `adjust_stock`, one statement that locks the products in ascending id order, rejects what is not
 available, and changes the figures relatively. CHECK constraints (`0 <= reserved <= on_hand`) are the second safeguard.
@@ -104,7 +104,7 @@ UPDATE order_lines l SET tracked = u.is_tracked AND NOT (u.is_short AND u.sells_
 FROM (
     SELECT o.id, p.tracking <> 'D' AS is_tracked, {of_row(IN_ADVANCE, "p")} AS sells_in_advance,
         coalesce(p.available_since > now(), false) AS is_ahead,
-        sum(o.quantity) OVER (PARTITION BY o.product_id, o.combination_id) > coalesce(c.stock, p.stock) AS is_short
+        sum(o.quantity - o.unreturned) OVER (PARTITION BY o.product_id, o.combination_id) > coalesce(c.stock, p.stock) AS is_short
     FROM order_lines o JOIN products p ON p.tenant_id = o.tenant_id AND p.id = o.product_id
     LEFT JOIN combinations c ON c.tenant_id = o.tenant_id AND c.id = o.combination_id
     WHERE o.tenant_id = $1 AND o.order_id = $2
@@ -112,19 +112,34 @@ FROM (
 WHERE l.tenant_id = $1 AND l.order_id = $2 AND l.id = u.id
 """
 
-# The units of an order by product and combination; the stock of products is changed by `$3` and `$4` for each unit.
+# An order that releases its units keeps those that were shipped; `$3`: all of them.
+_KEEP = """
+UPDATE order_lines l SET unreturned = CASE WHEN $3 THEN l.quantity ELSE s.units END
+FROM (
+    SELECT o.id, coalesce(sum(x.quantity), 0) AS units
+    FROM order_lines o LEFT JOIN shipment_lines x ON x.tenant_id = o.tenant_id AND x.order_line_id = o.id
+    WHERE o.tenant_id = $1 AND o.order_id = $2 AND o.tracked GROUP BY o.id
+) s
+WHERE l.tenant_id = $1 AND l.order_id = $2 AND l.id = s.id AND ($3 OR s.units > 0)
+"""
+_HOLD_AGAIN = "UPDATE order_lines SET unreturned = 0 WHERE tenant_id = $1 AND order_id = $2 AND unreturned > 0"
+
+# The units of an order by product and combination, with how they change the stock: by `$3` on hand and `$4` reserved for each, and by `$5`
+# and `$6` for each that stayed deducted.
 _MOVE_UNITS = """
 WITH units AS MATERIALIZED (
-    SELECT product_id, combination_id, sum(quantity)::bigint AS units FROM order_lines
-    WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id, combination_id
+    SELECT product_id, combination_id, sum((quantity - unreturned) * $3::bigint + unreturned * $5::bigint)::bigint AS on_hand,
+        sum((quantity - unreturned) * $4::bigint + unreturned * $6::bigint)::bigint AS reserved
+    FROM order_lines WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id, combination_id
 ), changed AS MATERIALIZED (
     SELECT c.* FROM (
-        SELECT array_agg(product_id) AS ids, array_agg(units * $3::bigint) AS on_hand, array_agg(units * $4::bigint) AS reserved
-        FROM units WHERE combination_id IS NULL
+        SELECT array_agg(product_id) AS ids, array_agg(on_hand) AS on_hand, array_agg(reserved) AS reserved
+        FROM units WHERE combination_id IS NULL AND (on_hand, reserved) <> (0, 0)
     ) AS u CROSS JOIN LATERAL vitrine_adjust_product_stock($1, u.ids, u.on_hand, u.reserved, $2) AS c
 )
-SELECT u.product_id, u.combination_id, u.units, c.id, c.name, c.vendor_id, c.stock_before, c.stock_after
+SELECT u.product_id, u.combination_id, u.on_hand, u.reserved, c.id, c.name, c.vendor_id, c.stock_before, c.stock_after
 FROM units u LEFT JOIN changed c ON u.combination_id IS NULL AND c.id = u.product_id
+WHERE (u.on_hand, u.reserved) <> (0, 0)
 """
 
 _FORGET_WAREHOUSES = "DELETE FROM order_allocations WHERE tenant_id = $1 AND order_id = $2"
@@ -241,30 +256,45 @@ async def out_of_stock_error(
     )
 
 
-async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_state: str) -> None:
+async def change_stock_state(
+    scope: Scope, order_id: int, from_state: str, to_state: str, *, returns_shipped: bool = False
+) -> None:
     """Move an order's units from one stock state to another; the caller has locked the order.
 
-    Raises RuleViolation `out_of_stock` if released units are needed again and no longer available.
+    What was shipped is released only with `returns_shipped`, else it stays deducted. Raises RuleViolation `out_of_stock` if released units
+    are needed again and no longer available.
     """
     per_unit = CHANGE_PER_UNIT.get((from_state, to_state))
     if per_unit is None:
         return
     if from_state == UNRESERVED:
         await execute_later(_REFRESH_TRACKING, scope.store.id, order_id)
-    rows = await fetch(_MOVE_UNITS, scope.store.id, order_id, per_unit.on_hand, per_unit.reserved)
+    elif to_state == UNRESERVED and not returns_shipped:
+        await execute_later(_KEEP, scope.store.id, order_id, False)
+    per_kept = CHANGE_PER_UNIT.get((_of_kept(from_state), _of_kept(to_state)), StockChange())
+    figures = (per_unit.on_hand, per_unit.reserved, per_kept.on_hand, per_kept.reserved)
+    rows = await fetch(_MOVE_UNITS, scope.store.id, order_id, *figures)
     products, combinations = {}, {}
     for row in rows:
-        change = per_unit.times(row["units"])
+        change = StockChange(row["on_hand"], row["reserved"])
         if row["combination_id"] is None:
             products[row["product_id"]] = change
         else:
             combinations[row["combination_id"]] = change
     await check_changes(scope, products, [row for row in rows if row["id"] is not None])
     await adjust_stock(scope, combinations, StockOwner.COMBINATION, order_id=order_id)
+    if from_state == UNRESERVED:
+        await execute_later(_HOLD_AGAIN, scope.store.id, order_id)
+
+
+def _of_kept(state: str) -> str:
+    """Return the state of units that an order didn't give back."""
+    return DEDUCTED if state == UNRESERVED else state
 
 
 async def keep_taken(scope: Scope, order_id: int) -> None:
-    """Give nothing of an order back, now or later: which warehouses its units came from is forgotten."""
+    """Give no unit of an order back: all stay deducted, and which warehouses they came from is forgotten."""
+    await execute_later(_KEEP, scope.store.id, order_id, True)
     await execute_later(_FORGET_WAREHOUSES, scope.store.id, order_id)
 
 

@@ -48,15 +48,16 @@ class Model:
 
     def go(self, order, status, *, restock=False):
         """Return False when the order is out of stock."""
-        before, after = order["holds"], STOCK_STATES[status]
+        before, after = "D" if order["left"] else order["holds"], STOCK_STATES[status]
         if before == "N" and after != "N" and not self.can_take(order["units"]):
             return False
-        left = order["status"] == "C" and status == "I" and not restock
+        # What wasn't returned stays taken until the order holds its units again.
+        left = after == "N" and (order["left"] or (order["status"] == "C" and status == "I" and not restock))
         if before == "D" and after != "D" and not left:
             self.on_hand += order["units"]
         if before != "D" and after == "D":
             self.on_hand.subtract(order["units"])
-        order["status"], order["holds"] = status, after
+        order["status"], order["holds"], order["left"] = status, after, left
         return True
 
 
@@ -81,7 +82,7 @@ async def play(kit, products, model, step):
     kind, *rest = step
     if kind == "place":
         expected, status = rest
-        order = {"units": units_of(expected), "status": None, "holds": "N"}
+        order = {"units": units_of(expected), "status": None, "holds": "N", "left": False}
         fits = STOCK_STATES[status] == "N" or model.can_take(order["units"])
         work = kit.order(*((products[p], count) for p, count in expected), status=status)
         placed = await expect(work, fits)
