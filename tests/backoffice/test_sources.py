@@ -190,6 +190,34 @@ def audited_actions() -> set[str]:
     return actions
 
 
+def test_every_refusal_has_a_portuguese_text() -> None:
+    texts = (SOURCES / "src" / "texts" / "errors.ts").read_text("utf-8")
+    endings = re.search(r"_\(([a-z|]+)\)\$", texts)
+    assert endings
+    named = set(re.findall(r"^  (\w+): ", texts.partition("ENGLISH")[0], re.MULTILINE))
+    refusals = refusal_codes()
+    assert len(refusals) > 150
+    lacking = sorted(each for each in refusals - named if not re.search(rf"_(?:{endings[1]})$", each))
+    assert not lacking, f"backoffice/src/texts/errors.ts lacks {', '.join(lacking)}"
+
+
+def refusal_codes() -> set[str]:
+    """Return the reasons and field codes of the errors that the program raises."""
+    calls = (
+        node
+        for folder in ("auth", "domain", "kernel", "resolvers", "schema")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and re.fullmatch(r"[A-Z]\w+", ast.unparse(node.func))
+    )
+    values = (each.value for call in calls for each in call.keywords if each.arg in {"reason", "code"})
+    return {
+        each.value
+        for each in values
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and re.fullmatch(r"[a-z_]+", each.value)
+    }
+
+
 def test_every_entity_has_a_portuguese_name_and_a_place_in_the_menu() -> None:
     names = re.findall(r"^  (\w+)_page\(", SCHEMA.read_text("utf-8"), re.MULTILINE)
     assert len(names) > 45
