@@ -44,7 +44,7 @@ async function begin(refreshToken: string): Promise<void> {
   await session.begin(refreshToken);
   const opened = await loadSession();
   if (opened?.me.role === "customer") {
-    await signOut();
+    await session.signOut().finally(forget);
     throw new ServerError("not_staff", "not staff", 403);
   }
 }

@@ -1,7 +1,7 @@
 // A client of /graphql: sends an operation with the session's token and returns its data, or throws the error of the server.
 import { storeHeaders } from "../config";
 import type { TypedDocumentString } from "../generated";
-import { type GraphQLErrorBody, ServerError, toServerError } from "./errors";
+import { type GraphQLErrorBody, reach, type ServerError, statusError, toServerError } from "./errors";
 import { accessToken, expire, forgetAccess } from "./session";
 
 type Values = Record<string, unknown>;
@@ -47,11 +47,7 @@ async function post(body: BodyInit, headers: Record<string, string>): Promise<Re
 async function postOnce(body: BodyInit, headers: Record<string, string>): Promise<Response> {
   const token = await accessToken();
   const credential: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};
-  try {
-    return await fetch("/graphql", { method: "POST", headers: { ...headers, ...storeHeaders(), ...credential }, body });
-  } catch {
-    throw toServerError({ message: "", extensions: { code: "UNREACHABLE" } });
-  }
+  return reach("/graphql", { method: "POST", headers: { ...headers, ...storeHeaders(), ...credential }, body });
 }
 
 async function complete<Data>(response: Response): Promise<Answer<Data> & { data: Data }> {
@@ -61,9 +57,5 @@ async function complete<Data>(response: Response): Promise<Answer<Data> & { data
   const isEmpty = data === null || Object.values(data).every((value) => value === null);
   if (data !== null && !(isEmpty && errors.length)) return { data, errors };
   if (errors[0]) throw errors[0];
-  throw new ServerError(codeOf(response.status), answer.message ?? answer.error ?? String(response.status), response.status);
-}
-
-function codeOf(status: number): string {
-  return status === 401 ? "UNAUTHENTICATED" : status === 429 ? "RATE_LIMITED" : "INTERNAL";
+  throw statusError(response.status, answer.message, answer.error);
 }

@@ -21,6 +21,23 @@ export class ServerError extends Error {
   }
 }
 
+// An answer that isn't one of GraphQL: of a step before it, or of a proxy.
+const OF_STATUS: Record<number, string> = { 401: "UNAUTHENTICATED", 403: "FORBIDDEN", 413: "too_large", 429: "RATE_LIMITED", 502: "UNAVAILABLE", 503: "UNAVAILABLE", 504: "UNAVAILABLE" };
+
+export function statusError(status: number, message = "", reason = ""): ServerError {
+  const code = OF_STATUS[status] ?? "INTERNAL";
+  return new ServerError(code, errorText(reason, errorText(code, message)), status);
+}
+
+// Throws what a person reads where the server doesn't answer.
+export async function reach(path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, request);
+  } catch {
+    throw toServerError({ message: "", extensions: { code: "UNREACHABLE" } });
+  }
+}
+
 const STATUS: Record<string, number> = { UNAUTHENTICATED: 401, FORBIDDEN: 403, NOT_FOUND: 404, CONFLICT: 409, RATE_LIMITED: 429 };
 
 export function toServerError(body: GraphQLErrorBody): ServerError {

@@ -1,6 +1,7 @@
 // The session of this browser. The access token is in this module's memory alone; the refresh token is in a cookie that scripts can't
 // read, and is exchanged at /api/v1/auth/browser-session (docs/reference/current.md#browser-sessions).
 import { storeHeaders } from "../config";
+import { reach, statusError } from "./errors";
 
 const PATH = "/api/v1/auth/browser-session";
 // An access token is renewed this long before it ends.
@@ -34,8 +35,15 @@ export async function begin(refreshToken: string): Promise<void> {
   if ((await locked(() => exchange(refreshToken))) === null) throw new Error("UNAUTHENTICATED");
 }
 
+// Rejects where the server didn't end it: its cookie would begin it again.
 export async function signOut(): Promise<void> {
-  await request("DELETE").catch(() => undefined);
+  const response = await request("DELETE");
+  if (!response.ok) throw statusError(response.status);
+  leave();
+}
+
+// In all tabs, whatever the server says.
+export function leave(): void {
   channel.postMessage("ended");
   end("signed_out");
 }
@@ -61,6 +69,7 @@ function end(ending: Ending): void {
 
 async function exchange(refreshToken?: string): Promise<Access | null> {
   const response = await request("POST", refreshToken ? { refresh_token: refreshToken } : undefined);
+  if (response.status === 429 || response.status >= 500) throw statusError(response.status);
   if (response.status !== 200) {
     access = null;
     return null;
@@ -73,7 +82,7 @@ async function exchange(refreshToken?: string): Promise<Access | null> {
 
 function request(method: string, body?: object): Promise<Response> {
   const headers = { ...storeHeaders(), "Content-Type": "application/json" };
-  return fetch(PATH, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+  return reach(PATH, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
 }
 
 async function locked<T>(work: () => Promise<T>): Promise<T> {

@@ -22,7 +22,8 @@ export function follow(types: readonly string[], onEvent: (event: Arrived) => vo
   const variables: { after: string | null; types: string[] } = { after: null, types: [...types] };
   const client = createClient({
     url: `${location.origin.replace(/^http/, "ws")}/graphql`,
-    connectionParams: async () => ({ ...storeHeaders(), Authorization: `Bearer ${(await accessToken()) ?? ""}` }),
+    // Without a token the server closes the connection, which is opened again; a failure here would be the last attempt.
+    connectionParams: async () => ({ ...storeHeaders(), Authorization: `Bearer ${(await accessToken().catch(() => null)) ?? ""}` }),
     retryAttempts: Number.POSITIVE_INFINITY,
     retryWait: wait,
     shouldRetry: () => true,

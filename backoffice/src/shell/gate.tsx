@@ -2,11 +2,13 @@
 // the page, which keeps what was typed.
 import Dialog from "@mui/material/Dialog";
 import { lazy, Suspense, useEffect, useState } from "react";
+import { ErrorBoundary } from "react-error-boundary";
 import { config } from "../config";
 import { currentSession, forget, forgetSession, loadSession, type Session } from "../data/auth";
 import { onEnd } from "../graphql/session";
 import { CARD_TITLE } from "./card";
 import { ChooseStore } from "./choose-store";
+import { Problem } from "./problem";
 import { SignIn } from "./sign-in";
 import { Waiting } from "./waiting";
 
@@ -15,10 +17,14 @@ const Office = lazy(() => import("./office"));
 export function Gate() {
   const [session, setSession] = useState<Session | null | undefined>(undefined);
   const [isExpired, setExpired] = useState(false);
+  const [problem, setProblem] = useState("");
 
   useEffect(() => {
     if (config.isShared && !config.store) return undefined;
-    loadSession().then(setSession, () => setSession(null));
+    loadSession().then(setSession, (error: unknown) => {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setSession(null);
+    });
     return onEnd((ending) => {
       if (ending === "expired") {
         forgetSession();
@@ -40,12 +46,14 @@ export function Gate() {
 
   if (config.isShared && !config.store) return <ChooseStore />;
   if (session === undefined) return <Waiting />;
-  if (session === null) return <SignIn onSignedIn={begin} />;
+  if (session === null) return <SignIn onSignedIn={begin} notice={problem} />;
   return (
     <>
-      <Suspense fallback={<Waiting />}>
-        <Office key={session.me.id} session={session} />
-      </Suspense>
+      <ErrorBoundary FallbackComponent={Problem}>
+        <Suspense fallback={<Waiting />}>
+          <Office key={session.me.id} session={session} />
+        </Suspense>
+      </ErrorBoundary>
       <Dialog fullScreen open={isExpired} aria-labelledby={CARD_TITLE}>
         <SignIn onSignedIn={begin} notice="sign_in.expired" />
       </Dialog>

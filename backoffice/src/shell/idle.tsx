@@ -7,6 +7,7 @@ import DialogTitle from "@mui/material/DialogTitle";
 import { useTranslate } from "ra-core";
 import { useEffect, useState } from "react";
 import { signOut } from "../data/auth";
+import { leave } from "../graphql/session";
 
 const USED = "vitrine.used";
 const EVENTS = ["pointerdown", "keydown", "scroll"] as const;
@@ -30,7 +31,7 @@ function useIdleSignOut(minutes: number): number | null {
       if (seconds > 0) return;
       wasIdle = true;
       clearInterval(timer);
-      void signOut();
+      signOut().catch(leave);
     };
     const timer = setInterval(check, 1000);
     use();
