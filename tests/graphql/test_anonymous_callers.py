@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from graphql import get_introspection_query
 
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
@@ -56,6 +57,15 @@ async def test_a_development_server_answers_introspection(sample: SampleStore, d
     assert response.body["data"] == {"__schema": {"queryType": {"name": "Query"}}}
     refused = await sample.post("/graphql", {"query": "{ __schema { queryType { name } } }"}, auth=None)
     assert refused.status == 401
+
+
+async def test_a_development_server_answers_the_introspection_of_tools(sample: SampleStore, development: HttpClient):
+    """With all options; graphql-js indents it to as many characters."""
+    query = get_introspection_query(
+        specified_by_url=True, directive_is_repeatable=True, schema_description=True, input_value_deprecation=True
+    )
+    response = await replace(sample, http=development).post("/graphql", {"query": f"{query:2075}"}, auth=None)
+    assert response.body["data"]["__schema"]["queryType"]["name"] == "Query"
 
 
 @pytest.mark.parametrize("name", ["__schema", "__type"])
