@@ -15,7 +15,8 @@ const keyed = [];
 const pageSizes = {};
 for (const family of ["current", "apps", "legacy"]) {
   const document = JSON.parse(readFileSync(join(repository, "docs", "openapi", `${family}.json`), "utf8"));
-  write(`${family}.ts`, astToString(await openapiTS(document)));
+  // By default a member of a body that has a default value would be required.
+  write(`${family}.ts`, astToString(await openapiTS(document, { defaultNonNullable: false })));
   for (const [path, methods] of Object.entries(document.paths)) {
     const names = (method) => (methods[method]?.parameters ?? []).map(({ name, $ref }) => name ?? $ref.split("/").pop());
     if (names("post").includes("IdempotencyKey")) keyed.push(path);

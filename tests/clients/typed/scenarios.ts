@@ -246,7 +246,9 @@ export async function typesOf(client: Vitrine): Promise<void> {
   const cents: number | undefined = page.products[0]?.price_cents;
   const record: CurrentComponents["schemas"]["Product"] | undefined = page.products[0];
   const typed: ProductsResult = await client.graphql(PRODUCTS, { first: 1 });
-  void [cents, record, typed];
+  // A member of a body with a default value may be left out.
+  const payment: CurrentComponents["schemas"]["NewStorefrontPayment"] = { kind: "PIX" };
+  void [cents, record, typed, payment];
   // @ts-expect-error: a number
   await client.current.get("/api/v1/admin/products", { query: { per_page: "many" } });
   // @ts-expect-error: no such route
