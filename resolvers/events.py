@@ -22,6 +22,7 @@ from models.reading.row_reads import link_rows
 from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.engine.compiled_results import RESULT, ResultField
 from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
+from resolvers.engine.validation_rules import without_values
 from schema.declaration import declare
 from schema.fields import root_field
 from schema.pagination import check_page_bounds
@@ -137,7 +138,7 @@ def subscribed_arguments(
     assert root is not None
     values = get_variable_values(schema, operation.variable_definitions or (), dict(variables), MAX_ERRORS)
     if not isinstance(values, VariableValues):
-        raise ValidationFailed(values[0].message)
+        raise ValidationFailed(without_values(values[0].message))
     root_node = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)
     selected = collect_fields(CompilationValues(prepared.fragments, values, {}), root, [root_node])
     if not selected:
@@ -146,7 +147,7 @@ def subscribed_arguments(
     try:
         arguments = get_argument_values(root.fields[node.name.value], node, values)
     except GraphQLError as error:
-        raise ValidationFailed(error.message) from error
+        raise ValidationFailed(without_values(error.message)) from error
     if node.name.value == PAYMENT_CHANGED:
         return StreamArguments(shoppers=PaymentsOfOrder(arguments["order_id"], arguments.get("token")))
     if node.name.value == ORDER_UPDATED:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from typing import Any
 
 import orjson
@@ -227,8 +227,6 @@ class _Connection:
             self._end(_Closed(FORBIDDEN, error.message))
         except DomainError as error:
             await self._complete(id_, [formatted(error)])
-        except ConnectionError:
-            pass  # the client is gone
         except Exception as error:
             logging.failure("operation of a WebSocket failed", error, request_id=self._request[REQUEST_ID])
             await self._complete(id_, [{"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}])
@@ -266,13 +264,17 @@ class _Connection:
     async def _send_next(self, id_: str, content: bytes) -> None:
         # The content is JSON already.
         start = orjson.dumps({"type": "next", "id": id_})[:-1].decode()
-        await self._socket.send_str(f'{start},"payload":{content.decode()}}}')
+        await self._send_text(f'{start},"payload":{content.decode()}}}')
 
     async def _send_errors(self, id_: str, errors: list[dict[str, Any]]) -> None:
         await self._send({"type": "error", "id": id_, "payload": errors})
 
     async def _send(self, message: dict[str, Any]) -> None:
-        await self._socket.send_str(orjson.dumps(message).decode())
+        await self._send_text(orjson.dumps(message).decode())
+
+    async def _send_text(self, text: str) -> None:
+        with suppress(ConnectionError):  # the client is gone, which ends `serve` and cancels the operations
+            await self._socket.send_str(text)
 
 
 def _parse(text: str) -> dict[str, Any]:

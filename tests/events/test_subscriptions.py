@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from socket import AF_INET, SHUT_RDWR, SOCK_STREAM, fromfd
 from typing import Any
 
 import pytest
@@ -274,6 +276,27 @@ async def test_a_refused_operation_is_an_error_of_it_alone(app):
             assert message["payload"][0]["extensions"]["code"] in ("GRAPHQL_VALIDATION_FAILED", "VALIDATION_FAILED"), (
                 query
             )
+
+
+async def test_the_message_of_a_wrong_variable_is_that_of_a_query(app):
+    query = "subscription($types: [String!]) { events(types: $types) { id } }"
+    async with connect(app) as socket:
+        await socket.subscribe("1", query, types=[None])
+        message = (await socket.receive())["payload"][0]["message"]
+        assert message.endswith("Expected value of non-null type 'String!' not to be null.")
+
+
+async def test_an_operation_that_is_refused_once_the_client_is_gone_fails_nowhere(app):
+    failures: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+    async with connect(app) as socket:
+        for id_ in range(20):
+            await socket.subscribe(str(id_), "")
+        with fromfd(socket.socket.get_extra_info("socket").fileno(), AF_INET, SOCK_STREAM) as connection:
+            connection.shutdown(SHUT_RDWR)
+        await asyncio.sleep(0.5)
+    gc.collect()
+    assert failures == []
 
 
 async def test_the_headers_of_the_request_authenticate_as_well(app):
