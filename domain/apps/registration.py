@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -181,34 +182,24 @@ async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: b
         raise ValidationFailed("client_secret is required", field="client_secret", code="required")
     secret = _new_secret()
     until = None if immediate else scope.now + SECRET_OVERLAP
-    async with database.transaction(scope):
-        # First, so that no secret is replaced without an audit entry.
-        details: dict[str, object] = {"immediate": immediate}
-        await audit.record(scope, "app.secret_rotated", "app", scope.actor.app_id or 0, details)
-        if not await _replace_secret(scope.actor.app_id, client_secret, secret, until):
-            raise _wrong_secret()
-    return SecretRotation(secret, until)
-
-
-async def _replace_secret(app: int | None, current: str, secret: str, until: datetime | None) -> bool:
     # Apps belong to the platform. Of two concurrent rotations one no longer matches the current secret.
-    async with database.cross_store_connection() as platform:
-        return (
-            await platform.execute(
-                """
+    async with _changed_app(scope, "app.secret_rotated", {"immediate": immediate}) as platform:
+        replaced = await platform.execute(
+            """
             update apps set secret_hash = $3, secret_sealed = $4, previous_secret_until = $5,
                 previous_secret_hash = case when $5::timestamptz is null then null else secret_hash end,
                 previous_secret_sealed = case when $5::timestamptz is null then null else secret_sealed end
             where id = $1 and secret_hash = $2
             """,
-                app,
-                token_hash(current),
-                token_hash(secret),
-                encrypt(APP_SECRET_PURPOSE, secret.encode()),
-                until,
-            )
-            > 0
+            scope.actor.app_id,
+            token_hash(client_secret),
+            token_hash(secret),
+            encrypt(APP_SECRET_PURPOSE, secret.encode()),
+            until,
         )
+        if not replaced:
+            raise _wrong_secret()
+    return SecretRotation(secret, until)
 
 
 async def set_call_urls(scope: Scope, client_secret: str | None, values: Mapping[str, Any]) -> dict[str, str | None]:
@@ -221,30 +212,34 @@ async def set_call_urls(scope: Scope, client_secret: str | None, values: Mapping
     if not client_secret:
         raise ValidationFailed("client_secret is required", field="client_secret", code="required")
     changes = parse_call_url_changes(values)
-    async with database.transaction(scope):
-        # First, so that no address is changed without an audit entry.
-        details: dict[str, object] = {name: host_of(url) for name, url in changes.items()}
-        await audit.record(scope, "app.call_urls_changed", "app", scope.actor.app_id or 0, details)
-        call_urls = await _change_call_urls(scope.actor.app_id, client_secret, changes)
-        if call_urls is None:
-            raise _wrong_secret()
-    return call_urls
-
-
-async def _change_call_urls(
-    app: int | None, secret: str, changes: Mapping[str, str | None]
-) -> dict[str, str | None] | None:
-    async with database.cross_store_connection() as platform:
+    details = {name: host_of(url) for name, url in changes.items()}
+    async with _changed_app(scope, "app.call_urls_changed", details) as platform:
         stored = await platform.fetchval(
             """
             update apps set call_urls = jsonb_strip_nulls(call_urls || $3::jsonb) where id = $1 and secret_hash = $2
             returning call_urls::text
             """,
-            app,
-            token_hash(secret),
+            scope.actor.app_id,
+            token_hash(client_secret),
             json_text(changes),
         )
-    return None if stored is None else call_urls_by_kind(stored)
+        if stored is None:
+            raise _wrong_secret()
+    return call_urls_by_kind(stored)
+
+
+@asynccontextmanager
+async def _changed_app(
+    scope: Scope, action: str, details: Mapping[str, object]
+) -> AsyncIterator[database.CrossStoreConnection]:
+    """Open a transaction of the platform that changes the calling app, and record it in the store's audit log.
+
+    The log is committed first: no app is changed without an entry, and an error leaves the app, and the secret that the caller has.
+    """
+    async with database.cross_store_connection() as platform, platform.transaction():
+        yield platform
+        async with database.transaction(scope):
+            await audit.record(scope, action, "app", scope.actor.app_id or 0, details)
 
 
 def _wrong_secret() -> ValidationFailed:

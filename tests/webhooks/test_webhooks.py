@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from domain.apps import registration
+from kernel.errors import Unavailable
+from kernel.scope import Scope
 from models.connection import database
 from tests.harness import records, scopes
 from tests.harness.clients import NewApp
@@ -509,6 +515,22 @@ async def test_replaced_secret_cannot_rotate(app: Client) -> None:
     old = app.user.client_secret
     assert (await app.post(f"{WEBHOOKS}/rotate-secret", {"client_secret": old})).status == 200
     is_app_error(await app.post(f"{WEBHOOKS}/rotate-secret", {"client_secret": old}), 400, "validation_failed")
+
+
+async def test_a_rotation_whose_commit_fails_leaves_the_present_secret(
+    app: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @asynccontextmanager
+    async def lost(scope: Scope) -> AsyncIterator[None]:
+        async with database.transaction(scope):
+            yield
+            raise Unavailable("the connection was lost before the commit")
+
+    body = {"client_secret": app.user.client_secret, "immediate": True}
+    with monkeypatch.context() as patch:
+        patch.setattr(registration, "database", SimpleNamespace(**{**vars(database), "transaction": lost}))
+        assert (await app.post(f"{WEBHOOKS}/rotate-secret", body)).status == 503
+    assert (await app.post(f"{WEBHOOKS}/rotate-secret", body)).status == 200
 
 
 async def test_administrators_cannot_rotate_an_apps_secret(admin: Client) -> None:
