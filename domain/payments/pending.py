@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 
 from domain.orders.payments import ChargedPayment
@@ -27,11 +26,10 @@ _UNANSWERED = {"code": "unanswered", "message": "O meio de pagamento não respon
 
 
 async def settle_due(scope: Scope, *, limit: int) -> int:
-    """Ask about the payments that are due, at the same time, and return how many were asked about."""
+    """Ask about the payments that are due, at the same time, and return how many were asked about without an error."""
     with active_scope(scope):
         rows = await fetch(_DUE, scope.store.id, now(), limit)
-    await asyncio.gather(*(_settle(scope, stored_payment(row)) for row in rows))
-    return len(rows)
+    return await settlement.settle_all(_settle(scope, stored_payment(row)) for row in rows)
 
 
 async def _settle(scope: Scope, stored: StoredPayment) -> None:
@@ -48,6 +46,12 @@ async def _settle(scope: Scope, stored: StoredPayment) -> None:
         await _give_up_later(scope, stored, error.reason)
     except (GatewayRefused, DomainError) as error:
         await _give_up_later(scope, stored, str(error))
+    except Exception:
+        # Else it would be due first in each pass, and a few such payments would keep all others from being asked about.
+        await settlement.postpone(
+            scope, stored.payment, settlement.next_poll_at(now(), stored.attempts + 1, stored.payment.expires_at)
+        )
+        raise
 
 
 async def _read(scope: Scope, stored: StoredPayment, gateway: PaymentGateway) -> None:

@@ -6,7 +6,6 @@ refund was made whose call was not answered. Never is more refunded than was pai
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -89,11 +88,10 @@ async def refund_payment(scope: Scope, payment: object, amount_cents: int) -> in
 
 
 async def settle_due(scope: Scope, *, limit: int) -> int:
-    """Make the refunds whose call was not answered, unless the gateway has made them; return how many were due."""
+    """Make the refunds whose call was not answered, unless the gateway has made them; return how many were done without an error."""
     with active_scope(scope):
         rows = await fetch(_DUE, scope.store.id, now(), limit)
-    await asyncio.gather(*(_settle(scope, row) for row in rows))
-    return len(rows)
+    return await settlement.settle_all(_settle(scope, row) for row in rows)
 
 
 async def _begin(scope: Scope, system: Scope, stored: StoredPayment, amount_cents: int) -> _Refund | None:

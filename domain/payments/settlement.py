@@ -7,7 +7,7 @@ twice, late or in another order counts once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -85,6 +85,17 @@ async def call_gateway(call: Awaitable[T]) -> T:
     except Exception as error:
         logging.failure("a payment gateway's answer could not be read", error)
         raise GatewayUnanswered("its answer could not be read") from error
+
+
+async def settle_all(works: Iterable[Awaitable[None]]) -> int:
+    """Settle payments or refunds at the same time, and return how many were settled; an error of one is logged and stops no other."""
+    settled = 0
+    for outcome in await asyncio.gather(*works, return_exceptions=True):
+        if isinstance(outcome, Exception):
+            logging.failure("a payment or refund could not be settled", outcome)
+        else:
+            settled += 1
+    return settled
 
 
 async def settle(scope: Scope, payment: ChargedPayment, state: ChargeState, attempts: int = 0) -> None:

@@ -20,7 +20,7 @@ from domain.orders.lifecycle import change_status
 from domain.orders.locked import lock_order
 from domain.orders.payments import record_payment
 from domain.payments import cancellation, creation, pending, refunds, settlement
-from domain.payments.gateway import GatewayRefused, GatewayUnanswered
+from domain.payments.gateway import Failure, GatewayRefused, GatewayUnanswered
 from domain.payments.lookup import find_payment
 from domain.payments.options import order_options
 from domain.payments.requests import parse_input
@@ -479,6 +479,38 @@ async def test_a_refund_that_was_made_is_not_asked_for_again(kit, order, gateway
     await run_job(kit)
     assert len(gateway.refunded) == 1
     assert (await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1"))[0]["status"] == "DONE"
+
+
+@pytest.mark.parametrize("kind", ["refund", "payment"])
+async def test_one_that_cannot_be_written_leaves_the_others(kit, order, gateway, kind):
+    """PostgreSQL stores no NUL character in JSON."""
+    orders = [order, await kit.order((await kit.product(stock=100), 1), origin="storefront")]
+    if kind == "refund":
+        payments = [await create(kit, each, "CARD") for each in orders]
+    gateway.answer = no_answer
+    if kind == "refund":
+        for payment in payments:
+            await refunds.refund_payment(kit.scope, payment["public_id"], 400)
+    else:
+        payments = [await create(kit, each, "PIX") for each in orders]
+    first = await kit.value(
+        "SELECT charge_id FROM sandbox_charges WHERE tenant_id = $1 AND order_id = $2", order.public_id
+    )
+
+    async def unwritable(state: Any) -> Any:
+        return replace(state, failure=Failure("\0", "")) if state.charge_id == first else state
+
+    gateway.read_answer = unwritable
+    await let_time_pass(kit)
+    settle = {"refund": refunds, "payment": pending}[kind].settle_due
+    assert await settle(kit.scope, limit=100) == 1
+    assert await settle(kit.scope, limit=100) == 0, "the other one waits for its next attempt"
+    statuses = await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1 ORDER BY id")
+    assert [row["status"] for row in statuses] == (["PENDING", "DONE"] if kind == "refund" else [])
+    gateway.read_answer = GatewayDouble().read_answer
+    await run_job(kit, minutes=10)
+    for each in orders:
+        await check_books(kit, each)
 
 
 async def test_a_refund_is_made_when_the_charge_shows_it(kit, order, gateway):
