@@ -31,7 +31,6 @@ USERGROUP = references.USERGROUP
 _MEMBERSHIP_STATUS = (
     "SELECT status FROM usergroup_memberships WHERE tenant_id = $1 AND usergroup_id = $2 AND user_id = $3"
 )
-_OF_USERGROUP = ("usergroup_memberships", "warehouse_usergroups")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +99,13 @@ async def update_usergroup(scope: Scope, usergroup: Reference | str, values: Inp
 
 
 async def delete_usergroup(scope: Scope, usergroup: Reference | str) -> None:
-    """Delete a usergroup with its memberships and its places in warehouses; its members lose the privileges it granted."""
+    """Delete a usergroup with its memberships and its places in warehouses, but for exclusive ones; its members lose its privileges."""
     privileges.check_may_edit_users(scope)
     async with database.transaction(scope):
         row = await _lock(scope, usergroup)
-        for table in _OF_USERGROUP:
-            await delete_rows(scope, table, usergroup_id=row["id"])
+        await delete_rows(scope, "usergroup_memberships", usergroup_id=row["id"])
+        # Exclusive places stay, until they are removed from the warehouse: without them it would serve everybody.
+        await delete_rows(scope, "warehouse_usergroups", usergroup_id=row["id"], allocation_type="P")
         await update_row(scope, "usergroups", row["id"], deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "usergroup.deleted", "usergroup", row["public_id"])
         await invalidate_credentials(scope)

@@ -91,7 +91,11 @@ async def _read(
     references = [values.get("usergroup") for values in inputs]
     if None in references:
         raise ValidationFailed("usergroup is required", field="usergroup", code="required")
-    ids = await resolve_all(scope, USERGROUP, references, field="usergroup") if references else {}
+    # A warehouse keeps the exclusive place of a deleted usergroup, which is sent back with the others.
+    known = {key: number for number, group in existing.items() for key in (number, group["group_public_id"])}
+    ids = {value: known[key] for value in references if (key := parse_reference(value)) in known}
+    if others := [value for value in references if value not in ids]:
+        ids |= await resolve_all(scope, USERGROUP, others, field="usergroup")
     return [
         (
             ids[values["usergroup"]],

@@ -133,6 +133,23 @@ async def test_the_highest_priority_wins_and_exclusive_warehouses_serve_members_
         assert bool(answer.body["data"]["shipping_quotes"]) == is_quoted
 
 
+async def test_an_exclusive_warehouse_serves_nobody_once_its_usergroup_was_deleted(sample):
+    group = {"usergroup_id": sample.wholesale.number, "allocation_type": "E"}
+    created = (await sample.post("/api/warehouses", {"name": "Novo", "priority": 20, "user_groups": [group]})).body
+    path = f"/api/warehouses/{created['warehouse_id']}"
+    assert (await sample.delete(f"/api/usergroups/{sample.wholesale}")).status == 204
+    [quote] = (await quotes(sample, sample.mug))["delivery_methods"]
+    assert quote["warehouse_id"] == str(sample.warehouse)
+
+    record = (await sample.get(path)).body
+    assert [kept["usergroup_name"] for kept in record["user_groups"]] == ["Atacado"]
+    assert (await sample.put(path, record)).status == 200
+    assert (await sample.get(path)).body == record
+    assert (await sample.delete(f"{path}/user_groups/{sample.wholesale}")).status == 204
+    [quote] = (await quotes(sample, sample.mug))["delivery_methods"]
+    assert quote["warehouse_id"] == created["warehouse_id"]
+
+
 async def test_the_most_precise_area_applies(sample):
     path = f"/api/warehouses/{sample.warehouse}/delivery_areas"
     narrow = {"zipcode_from": "50000-000", "zipcode_to": "50999-999"}
