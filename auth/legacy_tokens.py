@@ -71,7 +71,7 @@ async def sign_in_for_token(
 
     Raise `SignInDenied` for an account that may not sign in, `Unauthenticated` for a missing or wrong code.
     """
-    check_may_sign_in(user)
+    await check_may_sign_in(scope, user)
     if not await two_factor_codes.is_enabled(scope, user.id):
         return await create_legacy_token(scope, user, password)
     if not code or not code.strip():

@@ -96,14 +96,21 @@ async def authenticate_candidates(
     raise Unauthenticated(INVALID_CREDENTIALS)
 
 
-def check_may_sign_in(user: AuthenticatedUser) -> None:
+async def check_may_sign_in(scope: Scope, user: AuthenticatedUser) -> None:
     """Raise `SignInDenied` for an account that may not sign in (docs/reference/current.md#account-states)."""
-    if user.status == "D":
+    if user.status == "D" or (user.user_type == "V" and await _has_disabled_vendor(scope, user)):
         raise SignInDenied("account_disabled", "Esta conta está desativada. Fale com a loja.")
     if user.email is not None and user.email_verified_at is None:
         raise SignInDenied("email_not_verified", "Confirme o seu e-mail antes de entrar.")
     if user.status != "A":
         raise SignInDenied("account_pending_approval", "Esta conta aguarda a aprovação da loja.")
+
+
+async def _has_disabled_vendor(scope: Scope, user: AuthenticatedUser) -> bool:
+    is_disabled: bool | None = await database.fetchval(
+        "select status = 'D' from vendors where tenant_id = $1 and id = $2", scope.store.id, user.vendor_id
+    )
+    return bool(is_disabled)
 
 
 def authenticated_user(user: Record, subject: str) -> AuthenticatedUser:

@@ -30,7 +30,10 @@ ALL: frozenset[str] = frozenset(f"{verb}_{area}" for area in AREAS for verb in (
 
 @dataclass(frozen=True, slots=True)
 class AccountRights:
-    """A user's attributes for access rules. `privileges` are the effective ones, `own` those without its user groups'."""
+    """A user's attributes for access rules. `privileges` are the effective ones, `own` those without its user groups'.
+
+    `status` is `D` while a vendor user's vendor is disabled.
+    """
 
     id: int
     public_id: UUID
@@ -71,7 +74,8 @@ def effective_privileges(
 
 
 _ACCOUNT = """
-    select u.id, u.public_id, u.user_type, u.status, u.vendor_id, u.privileges,
+    select u.id, u.public_id, u.user_type, u.vendor_id, u.privileges,
+        case when u.user_type = 'V' and v.status = 'D' then 'D' else u.status end as status,
         array(
             select distinct granted.privilege from usergroup_memberships m
             join usergroups g on g.tenant_id = m.tenant_id and g.id = m.usergroup_id
@@ -79,7 +83,8 @@ _ACCOUNT = """
             where m.tenant_id = u.tenant_id and m.user_id = u.id and m.status = 'A'
               and g.type = 'A' and g.status = 'A' and g.deleted_at is null
         ) as group_privileges
-    from users u where u.tenant_id = $1 and u.id = $2 and u.deleted_at is null
+    from users u left join vendors v on v.tenant_id = u.tenant_id and v.id = u.vendor_id
+    where u.tenant_id = $1 and u.id = $2 and u.deleted_at is null
 """
 
 

@@ -86,7 +86,7 @@ async def login(scope: Scope, identifier: str | None, password: str | None) -> S
     if not password:
         raise ValidationFailed("password is required")
     user = await authenticate_password(scope, identifier, password)
-    check_may_sign_in(user)
+    await check_may_sign_in(scope, user)
     if await two_factor_codes.is_enabled(scope, user.id):
         return await challenges.create_challenge(scope, await update_password_hash(scope, user, password))
     return await complete_sign_in(scope, user, password)
@@ -102,7 +102,7 @@ async def verify_two_factor(scope: Scope, temp_token: str | None, code: str | No
     if not code or not code.strip():
         raise ValidationFailed("code is required")
     user = await challenges.find_challenged_user(scope, temp_token)
-    check_may_sign_in(user)
+    await check_may_sign_in(scope, user)
     await lockout.check_not_locked(scope, user.subject)
     await challenges.count_attempt(scope, temp_token)
     async with two_factor_codes.code_attempt(scope, user.id):

@@ -100,6 +100,7 @@ _APPROVE_USERS = """
 UPDATE users SET status = 'A', updated_at = $3
 WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND status = 'P' AND deleted_at IS NULL RETURNING *
 """
+_USERS = "SELECT id FROM users WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND deleted_at IS NULL"
 _BANNER = "banner"
 _SAVE_BANNER = """
 INSERT INTO vendor_banners AS b (tenant_id, public_id, vendor_id, image_url, image_alt, media_id) VALUES ($1, $3, $2, $4, $5, $6)
@@ -107,6 +108,7 @@ ON CONFLICT (tenant_id, vendor_id) DO UPDATE SET image_url = $4, image_alt = $5,
 WHERE (b.image_url, b.image_alt, b.media_id) IS DISTINCT FROM ($4, $5::text, $6::bigint)
 """
 _PENDING_STATUSES = ("P", "N")
+_DISABLED = "D"
 
 
 async def create_vendor(scope: Scope, values: InputValues) -> int:
@@ -118,7 +120,7 @@ async def create_vendor(scope: Scope, values: InputValues) -> int:
 async def update_vendor(scope: Scope, vendor: object, values: InputValues) -> int:
     """Update a vendor partially and return its internal id; a vendor can update only itself, and only `OWN_FIELDS` and its images.
 
-    Approving a pending vendor approves its pending users.
+    Approving a pending vendor approves its pending users; disabling one signs its users out.
     """
     if scope.actor.kind is ActorKind.VENDOR:
         values = {name: value for name, value in values.items() if name in {*OWN_FIELDS, "image", _BANNER}}
@@ -166,6 +168,20 @@ async def _approve_users(change: Change) -> None:
         await invalidate_credentials(scope, user["id"])
 
 
+async def _sign_users_out(change: Change) -> None:
+    """End the sessions of the users of a vendor that was just disabled; they may not sign in until it isn't any more."""
+    if change.is_new:
+        return
+    before, after = change.current["status"], change.merged["status"]
+    if before == after or _DISABLED not in (before, after):
+        return
+    for user in await fetch(_USERS, change.scope.store.id, change.record_id):
+        if after == _DISABLED:
+            await revoke_all_sessions(change.scope, user["id"], "vendor disabled")
+        else:
+            await invalidate_credentials(change.scope, user["id"])
+
+
 async def _prepare(change: Change) -> None:
     await set_image(change, "vendors")
     change.parts[_BANNER] = await image_columns(
@@ -175,6 +191,7 @@ async def _prepare(change: Change) -> None:
 
 async def _save_parts(change: Change) -> None:
     await _approve_users(change)
+    await _sign_users_out(change)
     if banner := change.parts[_BANNER]:
         change.has_changed |= await _save_banner(change.scope, change.record_id, banner)
 

@@ -45,7 +45,7 @@ async def create_sign_in_key(scope: Scope, email: str | None) -> SignInKey:
         if user is None or account is None:
             raise NotFound("user")
         privileges.check_may_manage_user(scope, account)
-        check_may_sign_in(authenticated_user(user, lockout.user_subject(user["id"])))
+        await check_may_sign_in(scope, authenticated_user(user, lockout.user_subject(user["id"])))
         key = await mailed_tokens.issue_token(scope, TokenPurpose.SIGN_IN, recipient_of(user))
         await audit.record(scope, "sign_in_key.created", "user", user["public_id"])
     page = setting(scope, "account_url")
@@ -64,7 +64,7 @@ async def sign_in_with_key(scope: Scope, key: str | None) -> SessionTokens | Cha
     async with transaction(scope):
         row = await mailed_tokens.consume_token(scope, key, TokenPurpose.SIGN_IN)
         user = authenticated_user(row, lockout.user_subject(row["id"]))
-        check_may_sign_in(user)
+        await check_may_sign_in(scope, user)
         await audit.record(scope, "sign_in_key.used", "user", user.public_id)
         if await two_factor_codes.is_enabled(scope, user.id):
             return await challenges.create_challenge(scope, user)

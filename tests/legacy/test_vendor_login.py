@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 import pyotp
 import pytest
 
+from auth.credentials import load_user
 from domain.mails import outbox
 from domain.people import two_factor
+from kernel.errors import TokenRevoked
 from kernel.scope import active_scope
 from tests.harness.http import Response
 from tests.harness.records import PASSWORD
@@ -55,6 +57,22 @@ async def test_a_vendor_signs_in_and_the_token_authenticates(sample):
     assert answer.headers["Cache-Control"] == "no-store"
     profile = await get_with_token(sample, body["token"])
     assert (profile.status, profile.body["user_id"]) == (200, str(sample.vendor_user))
+
+
+async def test_users_of_a_disabled_vendor_are_signed_out_until_it_is_active_again(sample):
+    token = (await sign_in(sample)).body["token"]
+    assert (await get_with_token(sample, token)).status == 200
+
+    assert (await sample.put(f"/api/stores/{sample.vendor}", {"status": "D"})).status == 200
+    refused = await sign_in(sample)
+    assert (refused.status, refused.body["message"]) == (403, "Esta conta está desativada. Fale com a loja.")
+    assert (await get_with_token(sample, token)).status == 401
+    with active_scope(sample.scope), pytest.raises(TokenRevoked):
+        await load_user(sample.scope, sample.vendor_user.number)
+
+    assert (await sample.put(f"/api/stores/{sample.vendor}", {"status": "A"})).status == 200
+    assert (await get_with_token(sample, token)).status == 401
+    assert (await get_with_token(sample, (await sign_in(sample)).body["token"])).status == 200
 
 
 @pytest.mark.parametrize("base", ["/api", "/api/v1.0", "/api/2.0", "/api/2"])
