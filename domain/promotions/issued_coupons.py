@@ -35,7 +35,12 @@ _USE = """
 UPDATE issued_coupons SET is_used = true, used_order_id = $3
 WHERE tenant_id = $1 AND code_key = $2 AND active_at IS NOT NULL AND NOT is_used AND promotion_id = ANY($4::bigint[])
 """
-_SET_USED = "UPDATE issued_coupons SET is_used = $3 WHERE tenant_id = $1 AND used_order_id = $2 AND is_used <> $3"
+# One that is given back is usable only as long as the order that gave it, which may have been cancelled after the use.
+_SET_USED = """
+UPDATE issued_coupons i SET is_used = $3, active_at = CASE WHEN $3 OR o.stock_state <> 'N' THEN i.active_at END
+FROM orders o
+WHERE i.tenant_id = $1 AND i.used_order_id = $2 AND i.is_used <> $3 AND o.tenant_id = i.tenant_id AND o.id = i.order_id
+"""
 _WITHDRAW = "DELETE FROM issued_coupons WHERE tenant_id = $1 AND order_id = $2 AND used_order_id IS NULL"
 
 

@@ -93,6 +93,20 @@ async def test_the_coupon_of_an_unpaid_or_cancelled_order_is_of_no_use(kit):
             await kit.order((product, 1), coupon_code=code)
 
 
+async def test_a_coupon_that_is_given_back_after_its_own_order_was_cancelled_is_of_no_use(kit):
+    giving, issued = await paid_order(kit)
+    product = await kit.product()
+    using = await kit.order((product, 1), coupon_code=issued["code"])
+    for order in (giving, using):
+        await change_status(kit.scope, order.id, "I")
+    with pytest.raises(RuleViolation) as error:
+        await kit.order((product, 1), coupon_code=issued["code"])
+    assert error.value.reason == "coupon_unavailable"
+
+    await change_status(kit.as_admin(family="legacy"), giving.id, "P", force=True)
+    assert (await kit.order((product, 1), coupon_code=issued["code"])).total_cents == 900
+
+
 async def test_without_a_coupon_the_given_promotion_does_not_apply(kit):
     await create(kit, conditions={"auto_coupons": ""}, bonuses={"order_discount": "10%"})
     product = await kit.product()
