@@ -116,29 +116,41 @@ class ProcessPool:
             supervisor.result()
 
     async def _supervise(self, number: int) -> None:
-        """Keep one child running."""
+        """Keep one child running; where the machine has no process or memory left for it, there may be some later."""
         pause = 0.0
         while not self._stopping.is_set():
             began = monotonic()
-            process = await self._start(number)
-            self._running[number] = process
-            assert process.stdout is not None
-            if await process.stdout.readline() == _READY:
-                self._ready.add(number)
-                self._serving[number], self._owed[number] = process, 0
-                if len(self._ready) == self._count:
-                    self._first_ready.set()
-            code = await process.wait()
-            del self._running[number]
-            self._serving.pop(number, None)
-            self._totals.end(str(number))
+            ended: dict[str, object]
+            try:
+                ended = {"code": await self._run_child(number)}
+            except OSError as error:
+                ended = {"error": str(error)}
             if self._stopping.is_set():
                 return
             if not self._ready:
-                raise StartupError("no process could start; see the log lines above")
+                raise StartupError(f"no process could start: {ended.get('error', 'see the log lines above')}")
             pause = 0.0 if monotonic() - began >= STEADY_SECONDS else min(LONGEST_PAUSE, pause * 2 or FIRST_PAUSE)
-            logging.event("a process exited and is restarted", level="error", process=number, code=code, pause=pause)
+            event = "a process exited and is restarted" if "code" in ended else "a process could not be started"
+            logging.event(event, level="error", process=number, pause=pause, **ended)
             await wait_at_most(self._stopping, pause)
+
+    async def _run_child(self, number: int) -> int:
+        """Run one child until it ends, and return its exit code; raises OSError when it can't be started."""
+        process = await self._start(number)
+        self._running[number] = process
+        if self._stopping.is_set():  # while it was being started
+            process.terminate()
+        assert process.stdout is not None
+        if await process.stdout.readline() == _READY:
+            self._ready.add(number)
+            self._serving[number], self._owed[number] = process, 0
+            if len(self._ready) == self._count:
+                self._first_ready.set()
+        code = await process.wait()
+        del self._running[number]
+        self._serving.pop(number, None)
+        self._totals.end(str(number))
+        return code
 
     async def values(self, own: metrics.Snapshot) -> metrics.Snapshot:
         """Return the metrics of all processes, with those of this one; a child that doesn't answer in time counts as when it last did."""

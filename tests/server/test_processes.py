@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,27 @@ async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path
     assert by_event["serving"]["processes"] == 2
     ended = by_event["a process exited and is restarted"]
     assert (ended["code"], ended["level"]) == (-signal.SIGKILL, "error")
+
+
+async def test_a_process_that_cannot_be_started_again_is_tried_again_later(tmp_path, database_url):
+    environ = PRODUCTION | {"WEB_CONCURRENCY": "2"}
+    async with running(tmp_path, forks_children=False, DATABASE_URL=database_url, **environ) as (process, client):
+        assert (await get_json(client, "/health/ready"))[0] == 200
+        killed, left = children(process)
+        _, most = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (1, most))  # no pipes to a new process
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: not is_alive(killed))
+        await asyncio.sleep(0.5)
+        assert (await get_json(client, "/health/live"))[0] == 200
+        assert children(process) == {left}
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most, most))
+        await until(lambda: len(children(process)) == 2)
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(60):
+            _, logged = await process.communicate()
+        assert process.returncode == 0
+    assert "a process could not be started" in [orjson.loads(line)["event"] for line in logged.splitlines()]
 
 
 async def test_children_stop_when_their_parent_is_killed(tmp_path, database_url):
