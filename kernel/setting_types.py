@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit
 from uuid import UUID
 
 from kernel.ids import parse_uuid
@@ -89,9 +89,20 @@ def url_of(*schemes: str) -> SettingType[str]:
             raise InvalidSetting(expected) from error
         if parts.scheme not in schemes or text.partition("://")[2] == "":
             raise InvalidSetting(expected)
+        if not has_hosts(parts):
+            raise InvalidSetting("an address with a host name of labels of at most 63 characters")
         return text
 
     return SettingType("URL", parse)
+
+
+def has_hosts(url: SplitResult) -> bool:
+    """Return whether the hosts of a URL, in its query too as PostgreSQL's, can be looked up: Python fails unexpectedly for others."""
+    hosts = [unquote(url.hostname or ""), *parse_qs(url.query).get("host", ())]
+    try:
+        return all("\0" not in host and (host.startswith("/") or host.encode("idna") is not None) for host in hosts)
+    except UnicodeError:
+        return False
 
 
 def urls_of(*schemes: str) -> SettingType[tuple[str, ...]]:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from kernel.errors import OperatorError
+from kernel.setting_types import has_hosts
 from server.operations.written_files import named_in_errors
 
 Lines = dict[str, str]
@@ -91,7 +92,8 @@ def _is_url(text: str) -> bool:
     try:
         url = urlsplit(text)
         # Several hosts are no port that urlsplit can read.
-        return url.scheme in ("postgresql", "postgres") and ("," in url.netloc or url.port != 0)
+        is_postgresql = url.scheme in ("postgresql", "postgres") and has_hosts(url)
+        return is_postgresql and ("," in url.netloc or url.port != 0)
     except ValueError:
         return False
 

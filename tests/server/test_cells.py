@@ -73,7 +73,7 @@ def test_no_line_goes_away_while_a_cell_cannot_be_read():
 
 @pytest.mark.parametrize(
     "text", ["", "# none", "one", "one mysql://a", "one postgresql://a:b/c", "one postgresql://a b", "a;b postgresql://a",
-             "one postgresql://secret\none postgresql://b"]
+             "one postgresql://secret\none postgresql://b", "one postgresql://u:secret@a..b/c", "one postgresql:///d?host=a%00"]
 )  # fmt: skip
 def test_a_wrong_file_of_cells_is_refused_without_its_passwords(tmp_path: Path, text: str):
     file = tmp_path / "cells.conf"
