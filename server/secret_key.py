@@ -35,7 +35,7 @@ def with_secret_key(settings: Settings, *, initial: str | None = None) -> Settin
 
 def _read(path: Path) -> str | None:
     try:
-        secret = path.read_text(encoding="ascii").strip()
+        secret = path.read_text(encoding="utf-8").strip()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
@@ -52,7 +52,7 @@ def _create(path: Path, initial: str | None) -> str:
     draft = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write((initial or secrets.token_urlsafe(_BYTES)) + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -1,9 +1,9 @@
 """Files with the contents of a database or of a store: a zip archive with a manifest, complete or absent.
 
     with new_archive(path) as archive: …            written next to the path, renamed at the end; nothing is left behind after a failure
-    with open_archive(path, kind) as (archive, manifest): …
+    with open_archive(path, kind, form) as (archive, manifest): …
 
-`manifest.json` is the last member: kind, format, version of the program, time (UTC), migrations, and what its kind adds.
+`manifest.json` is the last member: kind, format, version of the program, time (UTC), migrations, and what its kind adds. People edit it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,14 @@ from kernel.clock import format_rfc3339, now
 from kernel.errors import OperatorError
 from models import migrate
 from server.embedded_postgres.data_folder import sync_folder
+from server.operations.json_forms import Form, check_form
 from server.operations.written_files import named_in_errors
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 CHUNK_BYTES = 1024 * 1024
+_FORM: Form = {"format": int, "version": str, "created_at": datetime.fromisoformat, "migrations": [str]}
+TABLE_FORM: Form = {"columns": [str], "rows": int, "checksum": str}
 # What zipfile raises for a file that is cut off or changed, and a manifest that isn't ours.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -60,6 +64,10 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ArchiveError(f"{path} is being written by another command") from error
+        if not _is_at(
+            file.fileno(), draft
+        ):  # deleted by the one that wrote it before, and perhaps made again by another
+            raise ArchiveError(f"{path} is being written by another command")
         try:
             file.truncate()  # what a killed command left
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -78,6 +86,13 @@ def _create(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
 def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict[str, Any]:
     """Add the manifest, the last member; return it."""
     manifest = {
@@ -92,8 +107,11 @@ def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict
 
 
 @contextmanager
-def open_archive(path: Path, kind: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
-    """Yield an archive and its manifest; raises ArchiveError if it is damaged, of another kind or of a newer version."""
+def open_archive(path: Path, kind: str, form: Form) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+    """Yield an archive and its manifest, which also has what the form says of its kind.
+
+    Raises ArchiveError if it is damaged, of another kind or of a newer version.
+    """
     with damage_reported(path):
         archive = zipfile.ZipFile(path)
     with archive:
@@ -101,7 +119,9 @@ def open_archive(path: Path, kind: str) -> Iterator[tuple[zipfile.ZipFile, dict[
             manifest = json.loads(archive.read(MANIFEST))
             if manifest["kind"] != kind:
                 raise ArchiveError(f"{path} is a {manifest['kind']}; expected a {kind}")
+            check_form(manifest, _FORM, MANIFEST)
             _reject_newer(path, manifest)
+            check_form(manifest, form, MANIFEST)
         yield archive, manifest
 
 

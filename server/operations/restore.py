@@ -22,7 +22,7 @@ from models import migrate
 from models.quoting import literal, quoted
 from models.role_privileges import MANAGED_POLICIES
 from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest_sql
-from server.operations.archives import ArchiveError, open_archive, read_chunks
+from server.operations.archives import TABLE_FORM, ArchiveError, damage_reported, open_archive, read_chunks
 from server.operations.backup import (
     APPLICATION,
     BACKUP_RUN,
@@ -34,12 +34,21 @@ from server.operations.backup import (
     describe_backup,
     structure_sql,
 )
+from server.operations.json_forms import check_form
 from server.operations.media_contents import AVIF_IS_DUE, read_contents
 from server.operations.postgres_programs import CHUNK_BYTES, Programs, find_programs, running
 
 # Emitted by pg_restore of PostgreSQL 17 and newer, unknown to older servers.
 _TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
 _TRANSACTION_TIMEOUT_VERSION = 17
+_FORM = {
+    "postgresql": int,
+    "schema": str,
+    "tables": {str: TABLE_FORM, "tenants": TABLE_FORM},
+    "structure": dict,
+    "key_ids": [str],
+    "media?": {"files?": int, "left?": int},
+}
 
 
 async def restore(url: str, path: Path, *, replace: bool = False) -> Backup:
@@ -47,7 +56,7 @@ async def restore(url: str, path: Path, *, replace: bool = False) -> Backup:
 
     `replace` drops what the schema contains. Raises ArchiveError, ProgramError, or MigrationError after the restore.
     """
-    with open_archive(path, KIND) as (archive, manifest):
+    with open_archive(path, KIND, _FORM) as (archive, manifest):
         async with connect_unlimited(url, APPLICATION) as connection:
             major = connection.get_server_version().major
             if major < manifest["postgresql"]:
@@ -206,10 +215,12 @@ def _assertion(condition: str, message: str) -> str:
 
 def read_secret_keys(path: Path) -> list[str]:
     """Return the secret keys in a backup, the present one first; [] if it has none."""
-    with open_archive(path, KIND) as (archive, _):
+    with open_archive(path, KIND, _FORM) as (archive, _):
         if SECRET_KEYS not in archive.namelist():
             return []
-        keys: list[str] = json.loads(archive.read(SECRET_KEYS))
+        with damage_reported(path):
+            keys: list[str] = json.loads(archive.read(SECRET_KEYS))
+            check_form(keys, [str], SECRET_KEYS)
         return keys
 
 

@@ -31,11 +31,16 @@ from models import migrate
 from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
 from server.embedded_postgres.data_folder import sync_folder
 from server.operations.app_copies import NONE, write_apps
-from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
+from server.operations.archives import TABLE_FORM, ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 from server.operations.written_files import named_in_errors
 
 KIND = "export of a store"
+_FORM = {
+    "store": {"id": int, "public_id": UUID, "name": str, "hosts": [str]},
+    "key_id": str,
+    "tables": {str: TABLE_FORM},
+}
 _COUNTED = frozenset({"store_usage", "schema_usage"})
 NOT_MOVED = _COUNTED | {"search_entries", "search_words", "unlisted_products", "catalogue_versions"}
 """Tables of stores that triggers fill from the others, in the importing installation too, and what each installation counts."""
@@ -311,7 +316,7 @@ async def import_store(url: str, path: Path, key_path: Path) -> Moved:
     Raises ArchiveError for a damaged file, another migration level, a wrong key, and a store or host that exists.
     """
     key = _read_transfer_key(key_path)
-    with open_archive(path, KIND) as (archive, manifest), _also_reading(key):
+    with open_archive(path, KIND, _FORM) as (archive, manifest), _also_reading(key):
         _reject_unfit(path, key_path, key, manifest)
         public_id = UUID(manifest["store"]["public_id"])
         async with connect_owner(url) as connection:

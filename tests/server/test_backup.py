@@ -6,6 +6,8 @@ import asyncio
 import errno
 import hashlib
 import json
+import os
+import re
 import signal
 import stat
 import zipfile
@@ -23,14 +25,22 @@ from domain.storage import open_storage
 from kernel.settings import Settings
 from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.embedded_postgres import EmbeddedServer
-from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks
+from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
+from server.operations.backup import KIND
 from server.operations.postgres_programs import split_password
+from server.operations.restore import read_secret_keys, restore
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
 from tests.harness.sample_store import NewSampleStore
 from tests.server.command_line import Vitrine
 
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
+
+MANIFEST = {"kind": "backup", "format": 1, "version": "1.0", "created_at": "2026-01-01T00:00:00Z", "migrations": []}
+CONTENTS = {
+    "postgresql": 18, "schema": "public", "structure": {}, "key_ids": [],
+    "tables": {"tenants": {"columns": ["id"], "rows": 1, "checksum": "0"}},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -282,21 +292,81 @@ def test_a_manifest_that_is_not_ours_is_reported_in_one_line(tmp_path, manifest)
         archive.writestr("manifest.json", manifest)
     with (
         pytest.raises(ArchiveError, match="is damaged or not an archive of Vitrine"),
-        open_archive(file, "backup"),
+        open_archive(file, "backup", {}),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "member, value, reason",
+    [
+        ("postgresql", None, "manifest.json.postgresql is missing"),
+        ("postgresql", "17", "manifest.json.postgresql is of the type str; expected int"),
+        ("schema", "a\0", "manifest.json.schema has the character NUL"),
+        ("schema", "\ud800", "surrogates not allowed"),
+        ("created_at", "yesterday", "manifest.json.created_at: Invalid isoformat string: 'yesterday'"),
+        ("migrations", [5], "manifest.json.migrations[0] is of the type int; expected str"),
+        ("tables", {}, "manifest.json.tables.tenants is missing"),
+        (
+            "tables",
+            {"orders": {"columns": "id"}},
+            "manifest.json.tables.orders.columns is of the type str; expected list",
+        ),
+        ("structure", [], "manifest.json.structure is of the type list; expected dict"),
+        ("media", {"left": True}, "manifest.json.media.left is of the type bool; expected int"),
+        ("key_ids", {}, "manifest.json.key_ids is of the type dict; expected list"),
+    ],
+)
+async def test_an_edited_manifest_is_refused_with_the_name_of_the_member(tmp_path, member, value, reason):
+    manifest = {**MANIFEST, "kind": KIND, **CONTENTS, member: value}
+    if value is None:
+        del manifest[member]
+    file = tmp_path / "a.backup"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+    with pytest.raises(ArchiveError, match=re.escape(reason)):
+        await restore("postgresql://nowhere.invalid/x", file)
+
+
+def test_secret_keys_that_are_none_are_reported_in_one_line(tmp_path):
+    file = tmp_path / "a.backup"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("secret_keys.json", "[5]")
+        write_manifest(archive, KIND, migrations=[], **CONTENTS)
+    with pytest.raises(ArchiveError, match=r"secret_keys.json\[0\] is of the type int; expected str"):
+        read_secret_keys(file)
+
+
+def test_of_three_commands_that_write_one_file_none_finishes_that_of_another(tmp_path):
+    file, draft = tmp_path / "a.backup", tmp_path / ".a.backup.part"
+    first = os.open(draft, os.O_RDWR | os.O_CREAT)  # of a command that has failed and deletes it
+    late = os.dup(first)  # the second has opened it before that
+    draft.unlink()
+    with new_archive(file) as archive:
+        archive.writestr("a", "of the third")
+        os.close(first)
+
+        def open_late(path, flags):
+            return late
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("server.operations.archives._create", open_late)
+            with pytest.raises(ArchiveError, match="is being written by another command"), new_archive(file):
+                pytest.fail("it writes a file that is deleted")
+    with zipfile.ZipFile(file) as whole:
+        assert whole.read("a") == b"of the third"
 
 
 def test_any_changed_byte_of_an_archive_is_reported_as_damage(tmp_path):
     file = tmp_path / "a.backup"
     with new_archive(file) as archive:
         archive.writestr("a.copy", b"text " * 20)
-        archive.writestr("manifest.json", json.dumps({"kind": "backup", "format": 1, "migrations": []}))
+        archive.writestr("manifest.json", json.dumps(MANIFEST))
     content = file.read_bytes()
     for position in range(len(content)):
         for value in (content[position] ^ 1, content[position] ^ 64, 12):
             file.write_bytes(content[:position] + bytes([value]) + content[position + 1 :])
-            with suppress(ArchiveError), open_archive(file, "backup") as (archive, _):
+            with suppress(ArchiveError), open_archive(file, "backup", {}) as (archive, _):
                 list(read_chunks(archive, "a.copy"))
 
 
