@@ -29,6 +29,14 @@ class ProgramError(OperatorError):
     """A program of PostgreSQL is missing or failed; the text is its last error."""
 
 
+class EndedEarly(Exception):
+    """A program doesn't read what is written to it any more; its own error says why."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        super().__init__()
+        self.process = process
+
+
 @dataclass(frozen=True, slots=True)
 class Programs:
     """A folder of programs, and their major version."""
@@ -89,7 +97,8 @@ async def running(
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a program on the database with piped output (and input, if it `writes`); kill it when the block fails.
 
-    After the block: wait for its end; raises ProgramError with its last error when its exit code isn't 0.
+    After the block, or when it failed to write to the program: wait for its end; raises ProgramError with its last error when its exit
+    code isn't 0, or when it left what was written to it.
     """
     environ = _environment()
     if url is not None:
@@ -107,22 +116,45 @@ async def running(
     )
     assert process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
+    ended_early = False
     try:
         try:
             yield process
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it ended early: its own error says why
+        except EndedEarly as error:
+            if error.process is not process:
+                raise
+            ended_early = True
         if process.stdin is not None:
             process.stdin.close()
         code = await process.wait()
         text = (await errors).decode(errors="replace")
-        if code != 0:
+        if code != 0 or ended_early:
             raise ProgramError(f"{program}: {last_error(text) or f'exit code {code}'}")
     finally:
         if process.returncode is None:
             process.kill()
+            await _read_rest(process)
             await process.wait()
         errors.cancel()
+
+
+async def _read_rest(process: asyncio.subprocess.Process) -> None:
+    """Read what a killed program had written: before Python 3.12.4 `wait` doesn't return while its pipe is open."""
+    assert process.stdout is not None
+    while await process.stdout.read(CHUNK_BYTES):
+        pass
+
+
+async def write_to(process: asyncio.subprocess.Process, data: bytes) -> None:
+    """Write to a running program; raises EndedEarly when it doesn't read any more."""
+    assert process.stdin is not None
+    if process.stdin.is_closing():
+        raise EndedEarly(process)
+    try:
+        process.stdin.write(data)
+        await process.stdin.drain()
+    except (BrokenPipeError, ConnectionResetError) as error:
+        raise EndedEarly(process) from error
 
 
 def split_password(url: str) -> tuple[str, str]:

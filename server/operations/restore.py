@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -36,7 +37,9 @@ from server.operations.backup import (
 )
 from server.operations.json_forms import check_form
 from server.operations.media_contents import AVIF_IS_DUE, read_contents
-from server.operations.postgres_programs import CHUNK_BYTES, Programs, find_programs, running
+from server.operations.postgres_programs import CHUNK_BYTES, EndedEarly, Programs, find_programs, running, write_to
+
+T = TypeVar("T")
 
 # Emitted by pg_restore of PostgreSQL 17 and newer, unknown to older servers.
 _TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
@@ -129,7 +132,7 @@ async def _restored_entries(programs: Programs, archive: zipfile.ZipFile) -> lis
     """Return the entries of the dump without those that `migrate` makes for the roles of this server."""
     async with running(programs, "pg_restore", "--list", writes=True) as process:
         assert process.stdout is not None
-        listed, _ = await asyncio.gather(process.stdout.read(), _feed(process, archive))
+        listed = await _together(process.stdout.read(), _feed(process, archive))
     lines = listed.decode().splitlines()
     managed = {f" {policy} " for policy in MANAGED_POLICIES}
     return [
@@ -153,32 +156,37 @@ async def _copy_script(
 
         async def copy() -> None:
             assert process.stdout is not None
-            assert psql.stdin is not None
             is_first = without_timeout
             while chunk := await process.stdout.read(CHUNK_BYTES):
-                psql.stdin.write(chunk.replace(_TRANSACTION_TIMEOUT, b"") if is_first else chunk)
+                await write_to(psql, chunk.replace(_TRANSACTION_TIMEOUT, b"") if is_first else chunk)
                 is_first = False
-                await psql.stdin.drain()
 
-        await asyncio.gather(copy(), _feed(process, archive))
+        await _together(copy(), _feed(process, archive))
+
+
+async def _together(first: Awaitable[T], second: Awaitable[object]) -> T:
+    """Return what the first returns; when one of them fails, the other one is cancelled, and has ended."""
+    tasks = asyncio.ensure_future(first), asyncio.ensure_future(second)
+    try:
+        result, _ = await asyncio.gather(*tasks)
+        return result
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 async def _feed(process: asyncio.subprocess.Process, archive: zipfile.ZipFile) -> None:
     """Write the dump to a program that may not need all of it."""
     assert process.stdin is not None
-    for chunk in read_chunks(archive, DUMP):
-        try:
-            process.stdin.write(chunk)
-            await process.stdin.drain()
-        except (BrokenPipeError, ConnectionResetError):
-            break
+    with suppress(EndedEarly):
+        for chunk in read_chunks(archive, DUMP):
+            await write_to(process, chunk)
     process.stdin.close()
 
 
 async def _send(psql: asyncio.subprocess.Process, sql: str) -> None:
-    assert psql.stdin is not None
-    psql.stdin.write(sql.encode())
-    await psql.stdin.drain()
+    await write_to(psql, sql.encode())
 
 
 def _comparisons(manifest: Mapping[str, Any]) -> Iterable[str]:

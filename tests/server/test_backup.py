@@ -27,7 +27,7 @@ from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.embedded_postgres import EmbeddedServer
 from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.backup import KIND
-from server.operations.postgres_programs import split_password
+from server.operations.postgres_programs import ProgramError, Programs, split_password
 from server.operations.restore import read_secret_keys, restore
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
@@ -406,6 +406,24 @@ async def test_a_damaged_backup_changes_nothing(vitrine, tmp_path, migrated_data
     expected = "the rows of orders differ from the backup's" if damage == "changed count" else "damaged"
     assert expected in error or (damage == "changed rows" and "pg_restore" in error), error
     assert await contents_of(superuser_url(migrated_database_url)) == before
+
+
+async def test_a_restore_ends_with_the_reason_when_the_database_does(
+    vitrine, tmp_path, empty_database_url, monkeypatch
+):
+    file, folder = tmp_path / "a.backup", tmp_path / "programs"
+    vitrine("backup", str(file))
+    folder.mkdir()
+    for name, script in (
+        ("pg_restore", 'case "$*" in *--list*) ;; *) exec cat /dev/zero ;; esac'),  # more than all pipes hold
+        ("psql", "head -c 3000000 >/dev/null; echo psql: error: No space left on device >&2; exit 3"),
+    ):
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr("server.operations.restore.find_programs", lambda _: Programs(folder, 18))
+    with pytest.raises(ProgramError, match="No space left on device"):
+        async with asyncio.timeout(30):
+            await restore(empty_database_url, file)
 
 
 def test_a_backup_of_a_newer_version_is_refused(vitrine, tmp_path, empty_database_url):
