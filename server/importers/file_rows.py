@@ -127,12 +127,17 @@ def read_rows(file: BinaryIO, format_: str, record_format: RecordFormat) -> Iter
 
 
 def _csv_rows(file: BinaryIO, record_format: RecordFormat) -> Iterator[FileRow]:
-    reader = csv.reader((_decoded(number, line) for number, line in enumerate(file, 1)), strict=True)
+    reader = csv.reader((_decoded(number, line) for number, line in enumerate(_csv_lines(file), 1)), strict=True)
     try:
         header = _header(next(reader, []), record_format)
         yield from _joined(_lines(reader), header, record_format)
     except csv.Error as error:
         raise ImportFileError(f"line {reader.line_num} is not CSV: {error}") from error
+
+
+def _csv_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines, of bounded length: what is no text may have no end of a line."""
+    return iter(lambda: file.readline(MAX_LINE_BYTES + 2), b"")
 
 
 def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -145,6 +150,8 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def _decoded(number: int, line: bytes) -> str:
+    if len(line.rstrip(b"\r\n")) > MAX_LINE_BYTES:
+        raise ImportFileError(f"line {number} is longer than {MAX_LINE_BYTES} bytes")
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:

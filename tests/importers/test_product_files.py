@@ -216,6 +216,7 @@ async def test_a_broken_line_of_json_is_reported_and_the_others_are_imported(
         ("price,price_cents\n", "products.csv: line 1: the column price_cents sets what another column sets"),
         (b"sku,name,price\nA,\xe9,1\n", "products.csv: line 2 is not UTF-8"),
         ('sku,name,price\nA,"B,1\n', "products.csv: line 2 is not CSV"),
+        ("sku,name,price\n" + "A" * 2_097_153, "products.csv: line 2 is longer than 2097152 bytes"),
     ],
 )
 async def test_a_file_that_can_not_be_read_is_refused(store: Store, tmp_path: Path, content: str | bytes, error: str):
