@@ -5,7 +5,7 @@ column). The stock state of an order's lines is:
 
     R   reserved: allocated, still on hand
     D   deducted: no longer on hand
-    N   neither; but units that were shipped, or that a completed order had, stay deducted until they are returned (`unreturned`)
+    N   neither; but what a completed order didn't return stays deducted (`unreturned`)
 
 Every change of orders goes through `adjust_stock`, one statement that locks the products in ascending id order, rejects what is not
 available, and changes the figures relatively. CHECK constraints (`0 <= reserved <= on_hand`) are the second safeguard.
@@ -112,16 +112,7 @@ FROM (
 WHERE l.tenant_id = $1 AND l.order_id = $2 AND l.id = u.id
 """
 
-# An order that releases its units keeps those that were shipped; `$3`: all of them.
-_KEEP = """
-UPDATE order_lines l SET unreturned = CASE WHEN $3 THEN l.quantity ELSE s.units END
-FROM (
-    SELECT o.id, coalesce(sum(x.quantity), 0) AS units
-    FROM order_lines o LEFT JOIN shipment_lines x ON x.tenant_id = o.tenant_id AND x.order_line_id = o.id
-    WHERE o.tenant_id = $1 AND o.order_id = $2 AND o.tracked GROUP BY o.id
-) s
-WHERE l.tenant_id = $1 AND l.order_id = $2 AND l.id = s.id AND ($3 OR s.units > 0)
-"""
+_KEEP = "UPDATE order_lines SET unreturned = quantity WHERE tenant_id = $1 AND order_id = $2 AND tracked"
 _HOLD_AGAIN = "UPDATE order_lines SET unreturned = 0 WHERE tenant_id = $1 AND order_id = $2 AND unreturned > 0"
 
 # The units of an order by product and combination, with how they change the stock: by `$3` on hand and `$4` reserved for each, and by `$5`
@@ -256,21 +247,16 @@ async def out_of_stock_error(
     )
 
 
-async def change_stock_state(
-    scope: Scope, order_id: int, from_state: str, to_state: str, *, returns_shipped: bool = False
-) -> None:
+async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_state: str) -> None:
     """Move an order's units from one stock state to another; the caller has locked the order.
 
-    What was shipped is released only with `returns_shipped`, else it stays deducted. Raises RuleViolation `out_of_stock` if released units
-    are needed again and no longer available.
+    Raises RuleViolation `out_of_stock` if released units are needed again and no longer available.
     """
     per_unit = CHANGE_PER_UNIT.get((from_state, to_state))
     if per_unit is None:
         return
     if from_state == UNRESERVED:
         await execute_later(_REFRESH_TRACKING, scope.store.id, order_id)
-    elif to_state == UNRESERVED and not returns_shipped:
-        await execute_later(_KEEP, scope.store.id, order_id, False)
     per_kept = CHANGE_PER_UNIT.get((_of_kept(from_state), _of_kept(to_state)), StockChange())
     figures = (per_unit.on_hand, per_unit.reserved, per_kept.on_hand, per_kept.reserved)
     rows = await fetch(_MOVE_UNITS, scope.store.id, order_id, *figures)
@@ -294,7 +280,7 @@ def _of_kept(state: str) -> str:
 
 async def keep_taken(scope: Scope, order_id: int) -> None:
     """Give no unit of an order back: all stay deducted, and which warehouses they came from is forgotten."""
-    await execute_later(_KEEP, scope.store.id, order_id, True)
+    await execute_later(_KEEP, scope.store.id, order_id)
     await execute_later(_FORGET_WAREHOUSES, scope.store.id, order_id)
 
 

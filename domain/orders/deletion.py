@@ -40,7 +40,7 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
         is_kept = locked.has_unrefunded_payment or await fetchval(_STAYS, scope.store.id, locked.id)
-        # Unshipped stock is restored; shipped stock and that of a completed order are not, for they may not come back.
+        # The stock of a completed order that is kept isn't restored, for it may not come back.
         # A customer gets a mail about a cancelled order, not about one that was removed.
         transition = await apply_transition(
             scope, locked, CANCELLED, reason="deleted", restock=not is_kept, notify=is_kept

@@ -106,8 +106,8 @@ async def change_status(
     """Change the status of an order, in its own transaction or in the caller's.
 
     `force` allows transitions outside the table; only administrators on legacy routes and the system (`reprocess`) may use it. `restock`
-    restores the stock of a completed order, and shipped units of others. `tracking_code` is stored; together with `C` (complete) it also
-    records a shipment of all unshipped units.
+    restores the stock of a completed order. `tracking_code` is stored; together with `C` (complete) it also records a shipment of all
+    unshipped units.
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed for an unknown status, and RuleViolation: with
     `allowed` for a forbidden transition, with `products` when released stock has been sold meanwhile (no oversell), and
@@ -185,9 +185,7 @@ async def apply_transition(
     if locked.has_promotions:
         await settle_coupons(scope, locked.id)
     if transition.moves_stock:
-        # An added status says itself that the order gives its units back.
-        is_return = restock or to_status in scope.store.order_statuses
-        await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state, returns_shipped=is_return)
+        await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
     else:
         await stock.keep_taken(scope, locked.id)
     return transition

@@ -64,7 +64,7 @@ class OrderLine(StoreModel, table="order_lines"):
     """An order line. `position` counts from 1; name, code and `options` are those at the time of the order.
 
     `tracked` when its quantity is included in the stock of the product or `combination`, so that exactly this is restored.
-    `unreturned` units stayed deducted when the order released its stock, because they were shipped or the order was complete.
+    `unreturned` units stayed deducted when the order was cancelled, because it was complete.
     `in_advance` when it was sold before the product was available, or beyond its stock. An option is
     `{option_id, name, variant_id, value, modifier, modifier_type}`. `commission_cents` is the store's commission at the rate of
     `commission` and `commission_type`, as of the order; null for the store's own products, and for lines of before migration 0036.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from domain.orders.lifecycle import change_status
 from domain.orders.shipments import create_shipment
-from domain.orders.statuses import create_status
 from domain.orders.transitions import STOCK_STATES, TRANSITIONS, VENDOR_CANCELS_FROM, decide_transition
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from tests.harness.domain_store import unknown
@@ -161,35 +159,6 @@ async def test_what_a_completed_order_did_not_return_is_not_taken_again(kit):
     assert await kit.figures(product) == (10, 10)
     await change_status(kit.scope, order.id, "I")
     assert await kit.figures(product) == (10, 8)
-
-
-@pytest.mark.parametrize("start", "OPB")
-async def test_shipped_units_are_returned_only_on_request(kit, start):
-    product = await kit.product(stock=10)
-    order = await kit.order((product, 3), (product, 2), status=start)
-    first, _ = await kit.lines(order.id)
-    await create_shipment(kit.scope, order.id, {first["id"]: 1})
-    admin = kit.as_admin(family="legacy")
-
-    for time in ("first", "second"):
-        await change_status(kit.scope, order.id, "I")
-        assert await kit.figures(product) == (9, 0), time
-        await change_status(admin, order.id, "P", force=True)
-        assert await kit.figures(product) == (5, 0), time
-
-    await change_status(kit.scope, order.id, "I", restock=True)
-    assert await kit.figures(product) == (10, 0)
-    await change_status(admin, order.id, "P", force=True)
-    assert await kit.figures(product) == (5, 0)
-
-
-async def test_an_added_status_without_stock_returns_shipped_units(kit):
-    product, order = await order_in(kit, "P")
-    await create_shipment(kit.scope, order.id)
-    returned = replace(kit.scope, store=replace(kit.store, order_statuses={"R": "I"}))
-    await create_status(kit.scope, {"description": "Devolvido", "letter": "R", "params": {"inventory": "I"}})
-    await change_status(returned, order.id, "R")
-    assert await kit.figures(product) == (10, 0)
 
 
 async def test_reopening_an_order_reserves_stock_again(kit):

@@ -34,22 +34,21 @@ async def test_deleting_a_cancelled_order_emits_another_event(kit):
     assert await kit.event_names(order.public_id) == ["order.created", "order.cancelled"]
 
 
-@pytest.mark.parametrize("reason, on_hand", [("payment", 10), ("shipment", 9)])
+@pytest.mark.parametrize("reason", ["payment", "shipment"])
 @pytest.mark.parametrize("start", "OPB")
-async def test_an_order_with_payments_or_shipments_is_cancelled_and_kept(kit, reason, on_hand, start):
+async def test_an_order_with_payments_or_shipments_is_cancelled_and_kept(kit, reason, start):
     product = await kit.product(stock=10)
     order = await kit.order((product, 2), status=start)
     if reason == "payment":
         await record_payment(kit.scope, order.id, 500)
     else:
-        [line] = await kit.lines(order.id)
-        await create_shipment(kit.scope, order.id, {line["id"]: 1})
+        await create_shipment(kit.scope, order.id)
 
     deleted = await delete_order(kit.as_admin(), order.id)
 
     assert not deleted.hidden
     assert await kit.status(order.id) == "I"
-    assert await kit.figures(product) == (on_hand, 0)
+    assert await kit.figures(product) == (10, 0)
     assert (await kit.event_names(order.public_id))[-2:] == ["order.updated", "order.cancelled"]
     names = await kit.event_names(order.public_id)
     assert not (await delete_order(kit.scope, order.id)).hidden

@@ -14,7 +14,6 @@ from domain.catalog.products import bulk_upsert_products, update_product
 from domain.catalog.warehouse_stock import set_warehouse_stock
 from domain.jobs import switch_warehouse_stock
 from domain.orders.lifecycle import change_status
-from domain.orders.shipments import create_shipment
 from domain.purchase.edit import update_order
 from domain.warehouses.write import WAREHOUSE_RECORDS
 from kernel.errors import NotFound, ValidationFailed
@@ -244,28 +243,6 @@ async def test_writers_at_the_same_time_keep_the_sum(kit: Any) -> None:
     for product in products:
         divided = await quantities(kit, product)
         assert await stock_of(kit, product) == sum(divided[number] for number in divided if number in active), product
-
-
-async def test_shipped_units_of_a_combination_stay_with_the_warehouse_that_gave_them(kit: Any) -> None:
-    first, second = await two_warehouses(kit)
-    product, combination = await combined(kit)
-    await put(kit, product, {first: 2, second: 4}, combination=combination)
-    option, variant = await kit.value(
-        "SELECT ARRAY[option_id, variant_id] FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2",
-        combination,
-    )
-    order = await kit.order({"product": product, "options": {option: variant}, "quantity": 5}, status="P")
-    [line] = await kit.lines(order.id)
-    await create_shipment(kit.scope, order.id, {line["id"]: 2})
-
-    for time in ("first", "second"):
-        await change_status(kit.scope, order.id, "I")
-        assert await quantities(kit, product, combination) == {first: 0, second: 4}, time
-        assert await allocations(kit, order.id) == {(product, combination, first): 2}, time
-        await change_status(kit.as_admin(family="legacy"), order.id, "P", force=True)
-        assert await quantities(kit, product, combination) == {first: 0, second: 1}, time
-    await change_status(kit.scope, order.id, "I", restock=True)
-    assert await quantities(kit, product, combination) == {first: 2, second: 4}
 
 
 async def allocations(kit: Any, order: int) -> dict[tuple[int, int | None, int], int]:
