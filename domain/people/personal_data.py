@@ -165,7 +165,7 @@ PLACES: tuple[Place, ...] = (
             },
             "fields_data": f"CASE WHEN t.id = ANY({{kept}}) THEN {_KEPT_DOCUMENTS} || {_KEPT_FIELDS} ELSE '{{}}'::jsonb END",
         },
-        internal=("details",),
+        internal=("details", "origin"),
         has_update_time=True,
     ),
     # Another customer's order with the person's e-mail.
@@ -182,7 +182,7 @@ PLACES: tuple[Place, ...] = (
         "order_lines",
         _OF_ORDER,
         {"options": _WITHOUT_TEXTS, "extra": _WITHOUT_NOTES},
-        internal=("commission_cents", "commission", "commission_type"),
+        internal=("commission_cents", "commission", "commission_type", "extra"),
     ),
     *(
         Place(table, _OF_ORDER, _NOTHING)
@@ -203,10 +203,12 @@ PLACES: tuple[Place, ...] = (
     ),
     # Of the gateway that moves no money: what it had of a person goes with it.
     Place("sandbox_charges", "t.order_id = ANY({order_ids})", {"details": "'{}'::jsonb"}, exported=False),
-    Place("order_status_changes", f"{_OF_ORDER} AND t.actor_kind <> 'system'", {"reason": "''"}),
-    Place("order_status_changes", f"{_OF_ORDER} AND t.actor_kind = 'system'", _NOTHING),
+    *(
+        Place("order_status_changes", f"{_OF_ORDER} AND {condition}", change, internal=("reason", "user_id"))
+        for condition, change in (("t.actor_kind <> 'system'", {"reason": "''"}), ("t.actor_kind = 'system'", _NOTHING))
+    ),
     # A label names the address of delivery.
-    Place("shipments", _OF_ORDER, {"comments": "''", "label_url": "''"}),
+    Place("shipments", _OF_ORDER, {"comments": "''", "label_url": "''"}, internal=("label_url",)),
     Place("tracking_events", _OF_SHIPMENT, {"location": "''"}),
     Place("manager_transactions", _OF_ORDER, {"description": "''"}, exported=False),
     Place("gateway_notifications", _BODY_OF_PERSON, {"body": "''::bytea"}, exported=False),

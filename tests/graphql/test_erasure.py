@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -26,10 +26,13 @@ from domain.orders.fiscal import set_fiscal_data
 from domain.people.export import export_person
 from domain.people.personal_data import PLACES, load_person
 from domain.stores import set_gateway_secret
-from kernel.scope import ANONYMOUS, active_scope
+from kernel.scope import ANONYMOUS, Actor, ActorKind, Scope, Store, active_scope
 from models.tables.b2b import BusinessPartner, CreditCheck, Manager
 from models.tables.bulk import BulkOperation
 from models.tables.options import OptionFile
+from resolvers import root
+from schema.fields import ColumnSource, entity_of, field_source
+from schema.filters import values_in
 from server.embedded_postgres import EmbeddedServer
 from tests.graphql.test_carts import ADD, CHECK_OUT, CREATE, SHIP, code, execute_query, key_of
 from tests.harness.gateway import SECRET, event, raw, signature
@@ -428,6 +431,34 @@ async def test_customers_export_their_own_data_only(sample):
     ):
         refused = await execute_query(sample, EXPORT, by, **arguments)
         assert code(refused)[0] == "FORBIDDEN", (arguments, refused)
+
+
+async def test_customers_export_nothing_in_words_of_the_staff(sample):
+    person = await use_the_product(sample)
+    await sample.execute('UPDATE order_lines SET extra = \'{"note": "cliente difícil"}\'')
+    await sample.execute("UPDATE order_status_changes SET reason = 'suspeita de fraude'")
+    for by, is_shown in ((person, False), (sample.owner, True)):
+        text = json.dumps(await exported_of(sample, by, id=person.id), ensure_ascii=False)
+        assert [word in text for word in ("cliente difícil", "suspeita de fraude")] == [is_shown] * 2
+
+
+def test_an_export_of_oneself_leaves_out_the_columns_that_customers_are_refused():
+    internal: dict[str, set[str]] = {}
+    for place in PLACES:
+        if place.exported:
+            internal.setdefault(place.table, set()).update(place.internal)
+    customer, refused = Scope(Store(1, uuid4(), ""), Actor(ActorKind.CUSTOMER, user_id=1), "", datetime.now(UTC)), set()
+    for type_ in root.public_schema().type_map.values():
+        entity = entity_of(type_)
+        for name, field in type_.fields.items() if entity is not None and entity.table in internal else ():
+            source = field_source(field)
+            if isinstance(source, ColumnSource) and source.guard is not None and not source.guard.allows(customer):
+                columns = {each for each in values_in(source.sql or name) if " " not in each}
+                refused |= {(entity.table, column) for column in columns - internal[entity.table]}
+    assert refused == {
+        *(("orders", "fields_data"), ("discussion_posts", "user_id"), ("users", "privileges")),  # the person's own
+        *((table, "ip_address") for table in ("orders", "discussion_posts")),
+    }
 
 
 async def test_an_administrators_data_need_all_of_their_privileges(sample):
