@@ -7,7 +7,7 @@ from typing import Any, Optional, TypeVar
 import strawberry
 
 from domain.media.addresses import ImageSource, image_srcset, image_url
-from domain.media.read import IMAGES, MEDIA_FILES
+from domain.media.read import IMAGES, MEDIA_FILES, own_text
 from models.reading.queries import ColumnSql, ToMany, ToOne
 from schema.enums import ImageFormat, ImageSize, MediaStatus
 from schema.fields import (
@@ -63,7 +63,9 @@ class MediaFileObject:
 
     id: ID = column("public_id", "The unique ID (UUID).")
     status: MediaStatus = column(description="The status.")
-    error: str = column(description="Why the last attempt to fetch it failed; empty if it didn't.", unset=Unset.LATER)
+    error: str = computed(
+        own_text("error"), "Why the last attempt to fetch it failed; empty if it didn't.", unset=Unset.LATER
+    )
     url: str = _url(
         _FILE,
         "The address; until the file is ready that of its source, empty while an upload is awaited.",
@@ -81,9 +83,13 @@ class MediaFileObject:
         description="A placeholder to show while the image loads (blurha.sh); empty for what is no image.",
         unset=Unset.LATER,
     )
-    alt: str = column(description="The alternative text where a record has no other.")
-    file_name: str = column(description="The name of the uploaded file; empty if it was fetched.", unset=Unset.LATER)
-    source_url: str | None = column(description="The URL from which it is fetched; null for an upload.")
+    alt: str = computed(own_text("alt"), "The alternative text where a record has no other.")
+    file_name: str = computed(
+        own_text("file_name"), "The name of the uploaded file; empty if it was fetched.", unset=Unset.LATER
+    )
+    source_url: str | None = column(
+        own_text("source_url", "NULL"), "The URL from which it is fetched; null for an upload."
+    )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
 

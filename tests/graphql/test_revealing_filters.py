@@ -52,6 +52,7 @@ DERIVED = {
     ("combinations", "hash"): "its choices",
     ("orders", "search"): "the name and e-mail of the customer",
     **{("orders", name): "the caller's own share" for name in ("total_from", "total_to", "total", "subtotal", "shipping", "discount")},
+    ("media_files", "source_url"): "the source of what the caller made",
     ("warehouse_areas", "warehouse_id"): "listed below their warehouse",
     ("warehouse_usergroups", "warehouse_id"): "listed below their warehouse",
 }  # fmt: skip

@@ -221,6 +221,32 @@ async def test_the_same_content_is_one_file(sample: SampleStore, storage: Memory
     assert len(storage.objects) == 1
 
 
+async def test_who_uploads_the_same_content_sees_nothing_that_another_said_of_it(
+    sample: SampleStore, storage: MemoryStorage
+) -> None:
+    content, source = encoded(".png"), "https://erp.example/a.png?key=s3cret"
+    own = await graphql(sample, COMPLETE, id=await send(sample, storage, content, name="secret.png"))
+    await sample.execute("update media_files set alt = 'secret', error = 'secret', source_url = $1", source)
+    text = "query($url: [String!]) { media_files(filter: {source_url: $url}) { id alt file_name source_url error } }"
+    for user, sees in ((sample.caio, False), (sample.vendor_user, False), (sample.owner, True)):
+        client = await sample.client(user)
+        input = {"file_name": "b.png", "mime_type": "image/png", "bytes": len(content)}
+        created = await client.post("/graphql", {"query": CREATE, "variables": {"input": input}})
+        media = created.body["data"]["media_upload_create"]["media_id"]
+        storage.objects[upload_key(sample.store.public_id, UUID(media))] = content
+        completed = (await client.post("/graphql", {"query": COMPLETE, "variables": {"id": media}})).body["data"]
+        assert completed["media_upload_complete"]["id"] == own["media_upload_complete"]["id"]
+        for url, count in ((None, 1), (source, int(sees))):
+            answer = await client.post("/graphql", {"query": text, "variables": {"url": url}})
+            files = [
+                file
+                for file in answer.body["data"]["media_files"]
+                if file["id"] == completed["media_upload_complete"]["id"]
+            ]
+            assert len(files) == count, (user, url)
+            assert ("secret" in str(files)) is (sees and count > 0), (user, files)
+
+
 async def test_a_customer_uploads_20_pictures_a_day(sample: SampleStore, storage: MemoryStorage) -> None:
     client = await sample.client(sample.caio)
     picture_input = {"file_name": "a.png", "mime_type": "image/png", "bytes": 10}
