@@ -93,13 +93,16 @@ class _CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return the addresses; reject the name when any address is private: mixing them indicates an attack."""
+        """Return the addresses; reject the name when any address is private: mixing them indicates an attack.
+
+        The error doesn't name the address: it would show apps and stores where internal names lead.
+        """
         addresses = await self._lookup(host, port)
         if not addresses:
             raise OSError(f"{host} has no address")
         for address in addresses:
             if not self._allows_private and not is_public_address(address):
-                raise AddressNotAllowed(f"{host} leads to {address}, which is not an address of the public internet")
+                raise AddressNotAllowed(f"{host} is not at an address of the public internet")
         return [
             ResolveResult(
                 hostname=host,
