@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from auth.secrets import is_order_token
-from domain.visibility import VisibleRows
+from domain.visibility import SHIPMENT_OF_VENDOR, VisibleRows
 from kernel.ids import parse_uuid
 from kernel.scope import STAFF_OR_APP, ActorKind, Scope
 from models.reading.queries import Condition, Entity
@@ -18,21 +18,33 @@ PLACED = VisibleRows(admin=("view_orders",), app="read_orders", customer="", sto
 PLACED_ORDERS = Entity(table="orders", visible=PLACED)
 
 
+def own_part(expression: str, shared: str) -> Callable[[Scope], Condition]:
+    """Build the expression of what belongs to an order as a whole: of a multi-vendor order a vendor, `{company}`, sees `shared` instead."""
+
+    def build(scope: Scope) -> Condition:
+        if scope.actor.kind is not ActorKind.VENDOR:
+            return Condition(expression)
+        sql = f"(CASE WHEN t.vendor_id = {{company}} THEN {expression} ELSE {shared} END)"
+        return Condition(sql.replace("{company}", "{}::bigint"), (scope.actor.vendor_id,) * sql.count("{company}"))
+
+    return build
+
+
 def vendor_amount(column: str, sum_of: str) -> Callable[[Scope], Condition]:
     """Build the expression of an order amount: of a multi-vendor order a vendor sees the sum of its own lines."""
-
-    def expression(scope: Scope) -> Condition:
-        if scope.actor.kind is not ActorKind.VENDOR:
-            return Condition(f"t.{column}")
-        return Condition(
-            f"(CASE WHEN t.vendor_id = {{}}::bigint THEN t.{column} ELSE (SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
-            " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {}::bigint) END)",
-            (scope.actor.vendor_id, scope.actor.vendor_id),
-        )
-
-    return expression
+    return own_part(
+        f"t.{column}",
+        f"(SELECT coalesce(sum({sum_of}), 0)::bigint FROM order_lines ol"
+        " WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id AND ol.vendor_id = {company})",
+    )
 
 
+TRACKING_CODE = own_part(
+    "t.tracking_code",
+    f"""(SELECT s.tracking_number FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.order_id = t.id AND s.tracking_number <> ''
+    AND {SHIPMENT_OF_VENDOR.replace("t.", "s.")} ORDER BY s.id DESC LIMIT 1)""",
+)
+"""The tracking code of an order: a vendor sees that of the latest shipment with lines of its own."""
 AMOUNTS = {
     name: vendor_amount(name, sum_of)
     for name, sum_of in {

@@ -20,7 +20,7 @@ from domain.filters import (
     statuses,
     substring,
 )
-from domain.order_access import AMOUNTS, CHECKOUT
+from domain.order_access import AMOUNTS, CHECKOUT, TRACKING_CODE
 from domain.orders.transitions import allowed_sql
 from domain.visibility import ORDER_OF_VENDOR, SHIPMENT_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
@@ -146,6 +146,26 @@ def _has_shipment(scope: Scope, value: object) -> Condition:
     return has_any_id("t.id", "shipments s", "s.order_id", Condition(shipments.replace("t.", "s."), params))
 
 
+def _matches(text: str, tracking_code: Condition = Condition("t.tracking_code")) -> Condition:
+    wanted = text.strip()
+    return Condition(
+        f"t.email = lower({{}}) OR t.id::text = {{}} OR {tracking_code.sql} = {{}} OR strpos(t.customer_folded, {{}}::text) > 0",
+        (wanted, wanted, *tracking_code.params, wanted, fold(wanted)),
+    )
+
+
+def _matches_for(scope: Scope, text: str) -> Condition:
+    return _matches(text, TRACKING_CODE(scope))
+
+
+_SORTED_CODE = "left(coalesce({}, ''), 255)"
+
+
+def _sorted_code(scope: Scope) -> Condition:
+    code = TRACKING_CODE(scope)
+    return Condition(_SORTED_CODE.format(code.sql), code.params)
+
+
 ORDERS = Entity(
     table="orders",
     visible=VisibleRows(
@@ -162,13 +182,7 @@ ORDERS = Entity(
         "vendor_id": EntityFilter("id", _vendor, "has lines of any of these vendors", many=True, build_for=_has_vendor),
         **exact("text", email="exact e-mail of the customer"),
         "search": EntityFilter(
-            "text",
-            lambda text: Condition(
-                "t.email = lower({}) OR t.id::text = {} OR t.tracking_code = {} OR"
-                " strpos(t.customer_folded, {}::text) > 0",
-                (text.strip(), text.strip(), text.strip(), fold(text.strip())),
-            ),
-            "number, e-mail, tracking code, or part of the customer's name",
+            "text", _matches, "number, e-mail, tracking code, or part of the customer's name", build_for=_matches_for
         ),
         "total_from": _total_filter(">=", "minimum total in cents"),
         "total_to": _total_filter("<=", "maximum total in cents"),
@@ -208,7 +222,9 @@ ORDERS = Entity(
         "delivery_time": Sort(
             "left(coalesce(t.delivery_time, ''), 255)", "text", "quoted delivery time as a text, none lowest"
         ),
-        "tracking_code": Sort("left(coalesce(t.tracking_code, ''), 255)", "text", "tracking code, none lowest"),
+        "tracking_code": Sort(
+            _SORTED_CODE.format("t.tracking_code"), "text", "tracking code, none lowest", sql_for=_sorted_code
+        ),
     },
     default_sort="-created_at",
 )

@@ -10,7 +10,7 @@ import orjson
 from auth.access import Access
 from domain.media.addresses import RowImageUrl
 from domain.media.option_files import option_file_record
-from domain.order_access import AMOUNTS
+from domain.order_access import AMOUNTS, TRACKING_CODE
 from domain.orders.read import (
     DELIVERY_TIME,
     ORDER_ADDRESSES,
@@ -299,7 +299,7 @@ class OrderRecordObject:
         shows="delivery_time",
         unset=Unset.LATER,
     )
-    tracking_code: str | None = column(description="The tracking code of the latest shipment.")
+    tracking_code: str | None = column(TRACKING_CODE, "The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")
     customer: OrderCustomerRecordObject = embedded("The customer who placed the order.")
     items: list[OrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
+from domain.order_access import own_part
 from domain.shipping.read import TRACKING_EVENTS
 from schema.enums import RateSource
 from schema.fields import column, entity_type, object_type
@@ -23,7 +24,10 @@ class CarrierQuoteObject:
     source: RateSource | None = column(_quoted("source"), "The source of the rate; null for the method's own table.")
     service: str | None = column(_quoted("service"), "The code of the service at the source.")
     name: str | None = column(_quoted("name"), "The name of the carrier and its service.")
-    price_cents: BigInt | None = column(_quoted("price_cents", "bigint"), "The quoted price, in cents.")
+    # Of the whole order, as its shipping.
+    price_cents: BigInt | None = column(
+        own_part(_quoted("price_cents", "bigint"), "NULL"), "The quoted price, in cents."
+    )
     days_min: int | None = column(_quoted("days_min", "int"), "The fewest days of delivery.")
     days_max: int | None = column(_quoted("days_max", "int"), "The most days of delivery.")
 

@@ -173,6 +173,35 @@ async def test_a_vendor_sees_its_own_lines_and_total_of_a_multi_vendor_order(
     assert answer.data["order"]["shipments"] == []
 
 
+async def test_a_vendor_sees_no_tracking_code_and_quote_of_other_vendors(
+    records: StoreRecords, execute_query: ExecuteQuery
+) -> None:
+    order = records.ids["mixed_order"]
+    text = """query ($id: ID!) { order(id: $id) { tracking_code shipping_quote { price_cents } }
+        orders(filter: {search: "BR123"}, sort: TRACKING_CODE_DESC) { id } }"""
+    await records.execute("UPDATE shipments SET tracking_number = 'BR123'")
+    await records.execute(
+        """UPDATE orders SET tracking_code = 'BR123', shipping_quote = '{"price_cents": 990}' WHERE vendor_id IS NULL"""
+    )
+
+    async def sees(caller: str) -> tuple[Any, ...]:
+        answer = await execute_query(records.callers[caller], text, id=order)
+        assert answer.errors == []
+        found = answer.data["order"]
+        is_found = order in [each["id"] for each in answer.data["orders"]]
+        return found["tracking_code"], found["shipping_quote"]["price_cents"], is_found
+
+    assert await sees("admin") == ("BR123", 990, True)
+    assert await sees("vendor") == (None, None, False)
+    # A shipment with a line of its own.
+    await records.execute(
+        "UPDATE shipment_lines s SET order_line_id = o.id FROM order_lines l JOIN order_lines o ON o.order_id = l.order_id"
+        " WHERE l.id = s.order_line_id AND o.vendor_id = $1",
+        records.numbers["vendor"],
+    )
+    assert await sees("vendor") == ("BR123", None, True)
+
+
 async def test_the_customer_of_an_order_is_readable_without_access_to_users(
     records: StoreRecords, execute_query: ExecuteQuery
 ) -> None:

@@ -51,6 +51,7 @@ DERIVED = {
     ("warehouses", "covers_zipcode"): "its areas",
     ("combinations", "hash"): "its choices",
     ("orders", "search"): "the name and e-mail of the customer",
+    ("orders", "tracking_code"): "that of the caller's own shipment",
     **{("orders", name): "the caller's own share" for name in ("total_from", "total_to", "total", "subtotal", "shipping", "discount")},
     ("media_files", "source_url"): "the source of what the caller made",
     ("warehouse_areas", "warehouse_id"): "listed below their warehouse",
