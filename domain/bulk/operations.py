@@ -186,7 +186,7 @@ async def create(scope: Scope, kind: str, document: str, *, upload: UUID | None 
                 actor.credential,
                 actor.user_id,
                 actor.installation_id,
-                sorted(actor.scopes),
+                sorted(rights_of(actor)),
                 document,
                 upload,
                 is_atomic,
@@ -196,6 +196,12 @@ async def create(scope: Scope, kind: str, document: str, *, upload: UUID | None 
     except UniqueViolation as error:
         raise Conflict(f"another bulk {kind} has not ended", reason="bulk_operation_running") from error
     return number
+
+
+def rights_of(actor: Actor) -> frozenset[str]:
+    """Return the names of what the caller may read, which the operation keeps: without any of them nobody gets a link to its result."""
+    vendor = () if actor.vendor_id is None else (f"vendor:{actor.vendor_id}",)
+    return actor.scopes | actor.privileges | frozenset(vendor)
 
 
 async def cancel(scope: Scope, operation: object) -> int:

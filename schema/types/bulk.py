@@ -7,6 +7,7 @@ from typing import Any
 
 from auth.access import Access
 from domain.bulk.files import DOWNLOAD, signed_link
+from domain.bulk.operations import rights_of
 from domain.bulk.read import BULK_OPERATIONS
 from kernel.scope import Scope
 from models.reading.queries import Row
@@ -42,9 +43,9 @@ async def _result_links(scope: Scope, results: Sequence[Any]) -> list[Any]:
     return [None if result is None else await _result_link(scope, *result.split()) for result in results]
 
 
-async def _result_link(scope: Scope, operation: str, *scopes: str) -> Any:
-    """Return the link; None for a token with fewer scopes than the operation had, which would read by it what it may not."""
-    if not scope.actor.scopes.issuperset(scopes):
+async def _result_link(scope: Scope, operation: str, *rights: str) -> Any:
+    """Return the link; None for a caller with fewer rights than the operation had, who would read by it what it may not."""
+    if not rights_of(scope.actor).issuperset(rights):
         return None
     link = await signed_link(scope, DOWNLOAD, operation)
     return Row(url=link.url, expires_at=link.expires_at)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from auth.credential_cache import process_cache
 from domain.bulk import operations
 from domain.bulk.configuration import BulkConfiguration, configure
 from models.connection import database
@@ -260,6 +261,29 @@ async def test_a_token_with_fewer_scopes_than_an_operation_gets_no_link_to_its_r
         shown = await bulk.show(client, operation["id"])
         assert shown["state"] == "completed", operation
         assert (shown["result"] is not None) is has_link, operation
+
+
+async def test_a_user_who_lost_rights_gets_no_link_to_the_result_of_before(bulk: Bulk, new_client: NewClient):
+    clerk = await new_client("view_orders", "view_products")
+    created = await bulk.create(clerk, "{ orders { id } }")
+    await bulk.work()
+    for privileges, has_link in (("view_orders,view_products,view_users", True), ("view_products", False)):
+        await execute(clerk.store, f"update users set privileges = '{{{privileges}}}' where id = $1", clerk.user.number)
+        process_cache().clear()
+        shown = await bulk.show(clerk, created["id"])
+        assert (shown["state"], shown["result"] is not None) == ("completed", has_link), privileges
+
+
+async def test_a_vendors_user_gets_no_link_to_the_result_of_another_vendor(bulk: Bulk, sample: SampleStore):
+    vendor = await sample.client(sample.vendor_user)
+    created = await bulk.create(vendor, "{ products { id } }")
+    await bulk.work()
+    assert (await bulk.show(vendor, created["id"]))["result"] is not None
+    await sample.execute(
+        "update users set vendor_id = $2 where id = $1", sample.vendor_user.number, sample.rival.number
+    )
+    process_cache().clear()
+    assert (await bulk.show(vendor, created["id"]))["result"] is None
 
 
 async def test_a_removed_app_reads_nothing_more(bulk: Bulk, admin: Client, new_app: NewApp):
