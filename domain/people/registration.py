@@ -134,8 +134,7 @@ async def reset_password(scope: Scope, token: str | None, password: str | None) 
     new_hash = await hash_password(password)
     async with database.transaction(scope):
         user = await mailed_tokens.consume_token(scope, token, TokenPurpose.PASSWORD_RESET)
-        times: dict[str, Any] = {"password_changed_at": scope.now, "updated_at": scope.now}
-        times["email_verified_at"] = user["email_verified_at"] or scope.now
+        times: dict[str, Any] = dict.fromkeys(("password_changed_at", "email_verified_at", "updated_at"), scope.now)
         await update_row(scope, "users", user["id"], password_hash=new_hash, **times)
         await sessions.revoke_all_sessions(scope, user["id"], sessions.PASSWORD_CHANGED)
         await audit.record(scope, "user.password_reset", "user", user["public_id"])

@@ -23,8 +23,10 @@ from domain.imports.customers import upsert_customers
 from domain.imports.past_orders import import_past_orders
 from domain.mails.outbox import BODY_PURPOSE as MAIL
 from domain.orders.fiscal import set_fiscal_data
+from domain.people.accounts import UserRef
 from domain.people.export import export_person
 from domain.people.personal_data import PLACES, load_person
+from domain.people.registration import issue_password_link, reset_password
 from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS, Actor, ActorKind, Scope, Store, active_scope
 from models.tables.b2b import BusinessPartner, CreditCheck, Manager
@@ -36,6 +38,7 @@ from schema.filters import values_in
 from server.embedded_postgres import EmbeddedServer
 from tests.graphql.test_carts import ADD, CHECK_OUT, CREATE, SHIP, code, execute_query, key_of
 from tests.harness.gateway import SECRET, event, raw, signature
+from tests.harness.oauth import issue_tokens, register_app
 from tests.harness.records import PASSWORD, UserRecord
 from tests.harness.sample_store import SampleStore
 
@@ -476,6 +479,32 @@ async def test_an_unverified_e_mail_shows_no_orders_of_guests(sample):
         await sample.execute("UPDATE users SET email_verified_at = $2 WHERE id = $1", impostor.number, verified)
         data = await exported_of(sample, impostor)
         assert len(data.get("orders", ())) == orders, verified
+
+
+async def test_an_e_mail_that_an_app_entered_shows_no_orders_of_guests(sample):
+    await buy(sample, await key_of(sample), GUEST)
+    owner = await sample.client(sample.owner)
+    tokens = await issue_tokens(owner, await register_app(owner, scopes=["write_users"]), ["write_users"])
+    app = owner.with_token(tokens["access_token"])
+    account = {"email": GUEST, "password": PASSWORD, "role": "customer", "name": "X"}
+    text = "mutation($input: UserInput!) { user_create(input: $input) { id email_verified } }"
+    created = (await app.post("/graphql", {"query": text, "variables": {"input": account}})).body["data"]["user_create"]
+    assert created["email_verified"]
+
+    async def exported() -> dict[str, Any]:
+        signed_in = await sample.anonymous.post("/api/v1/auth/login", {"identifier": GUEST, "password": PASSWORD})
+        client = owner.with_token(signed_in.body["access_token"])
+        return (await client.post("/graphql", {"query": EXPORT})).body["data"]["user_export"]["data"]
+
+    assert "orders" not in await exported()
+    with active_scope(sample.scope):
+        token = (
+            await issue_password_link(
+                sample.scope, UserRef(await sample.value("SELECT id FROM users WHERE email = $1", GUEST), created["id"])
+            )
+        )["token"]
+        await reset_password(replace(sample.scope, now=datetime.now(UTC)), token, PASSWORD)
+    assert len((await exported())["orders"]) == 1
 
 
 async def test_administrators_without_the_privilege_export_nothing_by_a_telephone(sample):
