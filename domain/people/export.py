@@ -32,7 +32,7 @@ _PAGE = """
 SELECT t.id, (to_jsonb(t) - {left_out}::text[] || jsonb_build_object('id', t.public_id, 'number', t.id))::text AS record
 FROM {table} t WHERE t.tenant_id = $1 AND t.id > $2 AND ({condition}) ORDER BY t.id LIMIT $3
 """
-# By a mail: whoever creates an account, such as an app, may give it any address, which then counts as verified.
+# By a mail: an app or administrator that creates an account may give it any address, which then counts as verified.
 _HAS_PROVED_EMAIL = "SELECT coalesce(email_verified_at > created_at, false) FROM users WHERE tenant_id = $1 AND id = $2"
 
 

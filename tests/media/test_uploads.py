@@ -235,7 +235,7 @@ async def test_who_uploads_the_same_content_sees_nothing_that_another_said_of_it
         media = created.body["data"]["media_upload_create"]["media_id"]
         storage.objects[upload_key(sample.store.public_id, UUID(media))] = content
         completed = (await client.post("/graphql", {"query": COMPLETE, "variables": {"id": media}})).body["data"]
-        assert completed["media_upload_complete"]["id"] == own["media_upload_complete"]["id"]
+        assert completed["media_upload_complete"]["id"] == own["media_upload_complete"]["id"], user
         for url, count in ((None, 1), (source, int(sees))):
             answer = await client.post("/graphql", {"query": text, "variables": {"url": url}})
             files = [
