@@ -189,7 +189,7 @@ async def test_a_vendor_sees_no_tracking_code_and_quote_of_other_vendors(
         assert answer.errors == []
         record = answer.data["order"]
         is_found = order in [each["id"] for each in answer.data["orders"]]
-        return record["tracking_code"], found["shipping_quote"]["price_cents"], is_found
+        return record["tracking_code"], record["shipping_quote"]["price_cents"], is_found
 
     assert await sees("admin") == ("BR123", 990, True)
     assert await sees("vendor") == (None, None, False)
