@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from domain.warehouses.inputs import AREA_FIELDS, MAX_AREAS, ZipcodeRange
@@ -83,7 +83,12 @@ async def replace_areas(scope: Scope, warehouse_id: int, inputs: Sequence[InputV
     areas = [_read(values, existing) for values in inputs]
     named = {area.id for area in areas}
     free = {current["name"]: current["id"] for current in existing.values() if current["id"] not in named}
-    areas = [replace(area, id=free.pop(area.columns["name"], None)) if area.id is None else area for area in areas]
+    areas = [
+        _read({**values, "area_id": free.pop(area.columns["name"])}, existing)
+        if area.id is None and area.columns["name"] in free
+        else area
+        for area, values in zip(areas, inputs, strict=True)
+    ]
     kept = [area.id for area in areas if area.id is not None]
     if len(set(kept)) < len(kept):
         raise ValidationFailed("delivery_areas names an area_id twice", field="areas", code="repeated")

@@ -171,6 +171,8 @@ async def test_an_update_replaces_the_areas(sample):
     await sample.put(f"{BASE}/{sample.warehouse}", {"delivery_areas": [AREA]})
     [only] = (await read(sample, sample.warehouse))["delivery_areas"]
     assert only == new  # matched by its name
+    await sample.put(f"{BASE}/{sample.warehouse}", {"delivery_areas": [{"area_name": "Capital", "delivery_time": 7}]})
+    assert (await read(sample, sample.warehouse))["delivery_areas"] == [new | {"delivery_time": 7}]
     await sample.put(f"{BASE}/{sample.warehouse}", {"delivery_areas": [AREA | {"area_name": "Outra"}]})
     [other] = (await read(sample, sample.warehouse))["delivery_areas"]
     assert other["area_id"] not in (existing["area_id"], new["area_id"])
