@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from uuid import UUID
 
 from domain.media.addresses import base_url, upload_key
 from domain.media.contents import SVG
-from domain.media.fetching import FileContent, become, inspect_image, measure, stored_content
+from domain.media.fetching import FileContent, become, enter_deleted, inspect_image, measure, stored_content
 from domain.media.files import lock_file, uploader
 from domain.media.renderer import MAX_BYTES, ImageError
 from domain.signed_links import sign, verify
@@ -136,31 +136,51 @@ async def complete_upload(scope: Scope, media: object) -> int:
     """
     async with transaction(scope):
         row = await lock_file(scope, media, with_copies=True)
-    if row["sha256"] is not None or row["original_id"] is not None:
-        return int(row["original_id"] or row["id"])
+    if (file := _complete_file(row)) is not None:
+        return file
     key = upload_key(scope.store.public_id, row["public_id"])
+    try:
+        content = await _read_arrived(row, key)
+        facts = await _inspect_arrived(content, row["mime_type"])
+    except (RuleViolation, ValidationFailed) as error:
+        return await _reject(scope, media, key, error)
+    async with stored_content(scope, content, facts), transaction(scope):
+        file = _complete_file(await lock_file(scope, media, with_copies=True))
+        if file is None:
+            file = await become(scope, row["id"], facts) or int(row["id"])
+            await update_row(scope, "media_files", row["id"], error="")
+            await audit.record(scope, "media_file.uploaded", "media_file", row["public_id"], {"bytes": facts.bytes})
+        else:  # another request was faster, perhaps with what was stored before
+            await enter_deleted(scope, [facts.sha256])
+    await storage().delete([key])
+    return file
+
+
+def _complete_file(row: Mapping[str, Any]) -> int | None:
+    """Return the internal id of the file that an upload has become, None for one that is awaited."""
+    return int(row["original_id"] or row["id"]) if row["sha256"] is not None or row["original_id"] is not None else None
+
+
+async def _read_arrived(row: Mapping[str, Any], key: str) -> bytes:
     stored = await storage().head(key)
     if stored is None:
         raise _missing(row)
     if stored.size > row["bytes"]:
-        await _reject(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
+        raise _invalid(f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
     # At a provider it may be stored again meanwhile, with any size.
     content = await storage().read(key, most=row["bytes"])
     if content is None:
         raise _missing(row)
     if len(content) > row["bytes"]:
-        await _reject(scope, row, f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
+        raise _invalid(f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
+    return content
+
+
+async def _inspect_arrived(content: bytes, announced: str) -> FileContent:
     try:
-        facts = await inspect_content(content, row["mime_type"])
+        return await inspect_content(content, announced)
     except ImageError as error:
-        await _reject(scope, row, error.message, "media_invalid")
-    async with stored_content(scope, content, facts), transaction(scope):
-        await lock_file(scope, media)
-        same = await become(scope, row["id"], facts)
-        await update_row(scope, "media_files", row["id"], error="")
-        await audit.record(scope, "media_file.uploaded", "media_file", row["public_id"], {"bytes": facts.bytes})
-    await storage().delete([key])
-    return int(same or row["id"])
+        raise _invalid(error.message, "media_invalid") from error
 
 
 async def inspect_content(content: bytes | Path, announced: str) -> FileContent:
@@ -194,12 +214,22 @@ async def note_refusal(scope: Scope, media: UUID, reason: str) -> None:
         await execute(_NOTE_REFUSAL, scope.store.id, media, reason[:_MAX_ERROR], scope.now)
 
 
-async def _reject(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> NoReturn:
-    """Let the upload fail; raise ValidationFailed."""
-    await storage().delete([upload_key(scope.store.public_id, row["public_id"])])
+def _invalid(reason: str, code: str) -> ValidationFailed:
+    return ValidationFailed(reason, field="media_id", code=code)
+
+
+async def _reject(scope: Scope, media: object, key: str, error: RuleViolation | ValidationFailed) -> int:
+    """Let an upload fail whose content is invalid, and raise the error; return the file where another request has completed the upload."""
     async with transaction(scope):
-        await fail_upload(scope, row["id"], reason)
-    raise ValidationFailed(reason, field="media_id", code=code)
+        row = await lock_file(scope, media, with_copies=True)
+        file = _complete_file(row)
+        if file is None and isinstance(error, ValidationFailed):
+            await fail_upload(scope, row["id"], error.message)
+    if file is not None:
+        return file
+    if isinstance(error, ValidationFailed):
+        await storage().delete([key])
+    raise error
 
 
 async def fail_upload(scope: Scope, file: int, reason: str) -> None:

@@ -200,6 +200,31 @@ async def test_an_upload_that_grows_while_it_is_completed_is_refused(
     assert storage.objects == {}
 
 
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("method", ["head", "read", "put"])
+async def test_requests_that_complete_an_upload_at_once_answer_the_same_file(
+    sample: SampleStore, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, method: str, is_known: bool
+) -> None:
+    content, answers = encoded(".png"), []
+    if is_known:
+        await graphql(sample, COMPLETE, id=await send(sample, storage, content))
+    media = await send(sample, storage, content)
+    original = getattr(storage, method)
+
+    async def after_another(*args: Any, **options: Any) -> Any:
+        """Continue a request that found the upload awaited when another one has completed it."""
+        monkeypatch.setattr(storage, method, original)
+        answers.append((await graphql(sample, COMPLETE, id=media))["media_upload_complete"])
+        return await original(*args, **options)
+
+    monkeypatch.setattr(storage, method, after_another)
+    file = (await graphql(sample, COMPLETE, id=media))["media_upload_complete"]
+    assert (answers, file["status"]) == ([file], "ready")
+    audited = "select count(*) from audit_entries where action = 'media_file.uploaded'"
+    assert await sample.value(audited) == 1 + is_known
+    assert list(storage.objects) == [media_key(sample.store.public_id, hashlib.sha256(content).hexdigest())]
+
+
 async def test_an_upload_that_did_not_arrive_can_be_completed_later(
     sample: SampleStore, storage: MemoryStorage
 ) -> None:
