@@ -33,9 +33,9 @@ END
 WHERE id = $1 AND coalesce(settings->>'logo_url', '') <> $2
 """
 _SAVE = """
-INSERT INTO store_logos AS l (tenant_id, setting_url, image_url, image_alt, media_id) VALUES ($1, $2, $2, $3, $4)
-ON CONFLICT (tenant_id) DO UPDATE SET setting_url = $2, image_url = $2, image_alt = $3, media_id = $4
-WHERE (l.setting_url, l.image_url, l.image_alt, l.media_id) IS DISTINCT FROM ($2, $2, $3::text, $4::bigint)
+INSERT INTO store_logos AS l (tenant_id, setting_url, image_url, image_alt, media_id) VALUES ($1, $2, $2, coalesce($3::text, ''), $4)
+ON CONFLICT (tenant_id) DO UPDATE SET setting_url = $2, image_url = $2, image_alt = coalesce($3, l.image_alt), media_id = $4
+WHERE (l.setting_url, l.image_url, l.image_alt, l.media_id) IS DISTINCT FROM ($2, $2, coalesce($3, l.image_alt), $4::bigint)
 """
 _DELETE = "DELETE FROM store_logos WHERE tenant_id = $1"
 
@@ -58,7 +58,7 @@ async def update_logo(scope: Scope, image: dict[str, Any], stored_link: str) -> 
         errors[0] = ("url", ("url_invalid", f"url has {len(link)} characters; expected at most {MAX_LINK}"))
     raise_field_errors({f"logo.{name}": error for name, error in errors.values()})
     changed = await execute(_SAVE_SETTING, scope.store.id, link)
-    return await _save(scope, link, image["image_alt"], image["media_id"]) or changed > 0
+    return await _save(scope, link, image.get("image_alt"), image["media_id"]) or changed > 0
 
 
 async def update_link(scope: Scope, link: str, stored_link: str) -> str:
@@ -77,7 +77,7 @@ async def update_link(scope: Scope, link: str, stored_link: str) -> str:
     return resolved
 
 
-async def _save(scope: Scope, link: str, alt: str, media_id: int | None) -> bool:
+async def _save(scope: Scope, link: str, alt: str | None, media_id: int | None) -> bool:
     if not link:
         return await execute(_DELETE, scope.store.id) > 0
     return await execute(_SAVE, scope.store.id, link, alt, media_id) > 0

@@ -165,12 +165,14 @@ async def update_combination(
     """
     columns = read_fields(COMBINATION_FIELDS, values)
     await store_images(scope, [values.get("image")])
-    image, errors = _read_image(values)
+    image, errors = read_image(values)
     raise_field_errors(errors)
     async with transaction(scope):
         current = await _lock_editable(scope, combination, product)
         refused = await resolve_rows(scope, [image], {0: current["image_url"]})
         raise_field_errors({f"image.{name}": error for name, error in refused.values()})
+        if image and image["image_url"] != current["image_url"]:
+            image = {**_NO_IMAGE, **image}
         editable = EditableProduct(current["product_id"], current["product_public_id"], current["vendor_id"])
         others = [
             other for other in await fetch(_EXISTING, scope.store.id, editable.id) if other["id"] != current["id"]
@@ -287,7 +289,7 @@ async def _create(
     skus = {row["sku"] for row in existing if row["sku"]}
     ready: list[tuple[str, VariantPairs, dict[str, Any]]] = []
     all_errors: list[dict[str, Any]] = []
-    images = [_read_image(values) for values in inputs]
+    images = [read_image(values) for values in inputs]
     refused = await resolve_rows(scope, [image for image, _ in images])
     for index, values in enumerate(inputs):
         if values.get("refused"):
@@ -340,12 +342,6 @@ async def _insert(
     except UniqueViolation as error:
         raise Conflict("a combination was made meanwhile; try again") from error
     return {row["hash"]: row["id"] for row in inserted}
-
-
-def _read_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
-    """Read the image of a combination; null removes it."""
-    image, errors = read_image(values)
-    return ({**_NO_IMAGE, **image} if image else {}), errors
 
 
 # --- Choices -----------------------------------------------------------------------------------------------------------------

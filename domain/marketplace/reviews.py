@@ -206,6 +206,10 @@ async def _replace_images(scope: Scope, post_id: int, values: InputValues) -> bo
     stored = await fetch(_IMAGES, scope.store.id, post_id)
     refused = await resolve_rows(scope, rows)
     raise_field_errors({f"images.{name}": error for name, error in refused.values()})
+    texts = {row["image_url"]: row["image_alt"] for row in stored}
+    for image, row in zip(values["images"], rows, strict=True):
+        if "alt" not in image:
+            row["image_alt"] = texts.get(row["image_url"], "")
     wanted = [{"position": position, **row} for position, row in enumerate(rows)]
     if [dict(row) for row in stored] == wanted:
         return False

@@ -103,9 +103,10 @@ WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND status = 'P' AND
 _USERS = "SELECT id FROM users WHERE tenant_id = $1 AND vendor_id = $2 AND user_type = 'V' AND deleted_at IS NULL"
 _BANNER = "banner"
 _SAVE_BANNER = """
-INSERT INTO vendor_banners AS b (tenant_id, public_id, vendor_id, image_url, image_alt, media_id) VALUES ($1, $3, $2, $4, $5, $6)
-ON CONFLICT (tenant_id, vendor_id) DO UPDATE SET image_url = $4, image_alt = $5, media_id = $6
-WHERE (b.image_url, b.image_alt, b.media_id) IS DISTINCT FROM ($4, $5::text, $6::bigint)
+INSERT INTO vendor_banners AS b (tenant_id, public_id, vendor_id, image_url, image_alt, media_id)
+VALUES ($1, $3, $2, $4, coalesce($5::text, ''), $6)
+ON CONFLICT (tenant_id, vendor_id) DO UPDATE SET image_url = $4, image_alt = coalesce($5, b.image_alt), media_id = $6
+WHERE (b.image_url, b.image_alt, b.media_id) IS DISTINCT FROM ($4, coalesce($5, b.image_alt), $6::bigint)
 """
 _PENDING_STATUSES = ("P", "N")
 _DISABLED = "D"
@@ -200,7 +201,7 @@ async def _save_banner(scope: Scope, vendor_id: int, banner: Mapping[str, Any]) 
     """Write the columns of a banner, without a link none; return whether that changed it."""
     if not banner["image_url"]:
         return await delete_rows(scope, "vendor_banners", vendor_id=vendor_id) > 0
-    values = (banner["image_url"], banner["image_alt"], banner["media_id"])
+    values = (banner["image_url"], banner.get("image_alt"), banner["media_id"])
     return await execute(_SAVE_BANNER, scope.store.id, vendor_id, uuid7(), *values) > 0
 
 

@@ -182,14 +182,17 @@ def _may_use(scope: Scope, file: Mapping[str, Any]) -> bool:
 
 
 def read_image(values: InputValues, field: str = "image") -> tuple[dict[str, Any], FieldErrors]:
-    """Return the columns of the image in an input, for `resolve_rows`, and its errors; null removes the image, none leaves it as it is."""
+    """Return the columns of the image in an input, for `resolve_rows`, and its errors; null removes the image, none leaves it as it is.
+
+    A text that the input doesn't have is None.
+    """
     if field not in values:
         return {}, {}
     if values[field] is None:
         return dict(_NO_IMAGE), {}
     image, errors = read_image_members(values[field])
     columns = {name if name == "named" else f"image_{name}": member for name, member in image.items()}
-    return {**_NO_IMAGE, **columns}, {f"{field}.{name}": error for name, error in errors.items()}
+    return {**_NO_IMAGE, "image_alt": None, **columns}, {f"{field}.{name}": error for name, error in errors.items()}
 
 
 async def resolve_rows(
@@ -197,7 +200,8 @@ async def resolve_rows(
 ) -> dict[int, ImageError]:
     """Set `image_url` and `media_id` of rows that set an image by `read_image` or its `image_url` alone; errors as `resolve_images`.
 
-    `stored` are the links of existing rows by position: only these may be paths of the store without a file.
+    `stored` are the links of existing rows by position: only these may be paths of the store without a file, and an image with the stored
+    link keeps its text where the input has none.
     """
     positions = [index for index, row in enumerate(rows) if "image_url" in row]
     images: list[dict[str, Any]] = []
@@ -210,6 +214,10 @@ async def resolve_rows(
         rows[index] |= {"image_url": image["url"], "media_id": image["media_id"]}
         if image["media_id"] is None and (refused := path_errors(scope, "url", image["url"], (stored.get(index),))):
             errors.setdefault(index, ("url", refused["url"]))
+        if rows[index].get("image_alt") is None:
+            rows[index]["image_alt"] = ""
+            if image["url"] == stored.get(index):
+                del rows[index]["image_alt"]
     return errors
 
 
@@ -230,7 +238,7 @@ async def image_columns(
     if not columns:
         return {}
     stored: dict[int, str] = {}
-    if columns["image_url"].startswith("/"):
+    if record_id and (columns["image_alt"] is None or columns["image_url"].startswith("/")):
         sql = f"SELECT image_url FROM {table} WHERE tenant_id = $1 AND {key} = $2"
         stored[0] = await fetchval(sql, scope.store.id, record_id) or ""
     resolved = await resolve_rows(scope, [columns], stored)

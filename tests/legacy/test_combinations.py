@@ -223,6 +223,20 @@ async def test_a_combination_of_a_product_has_an_integer_position(sample):
     }
 
 
+async def test_an_image_that_a_combination_has_keeps_its_text_and_size(sample):
+    path = f"{product_path(sample)}/{sample.combination.number}"
+    link = "https://img.example.com/p.jpg"
+    for detailed, shown in (
+        ({"image_path": link, "alt": "P", "image_x": 80}, ("P", "80")),
+        ({"image_path": link}, ("P", "80")),
+        ({"image_path": link, "alt": ""}, ("", "80")),
+        ({"image_path": "https://img.example.com/q.jpg"}, ("", "0")),
+    ):
+        assert (await sample.put(path, {"image_pairs": {"detailed": detailed}})).status == 200, detailed
+        image = (await sample.get(path)).body["image_pairs"]["detailed"]
+        assert (image["alt"], image["image_x"]) == shown, detailed
+
+
 async def test_combinations_of_a_product_are_listed_updated_and_deleted(sample):
     listed = await sample.get(product_path(sample))
     assert [row["product_code"] for row in listed.body["combinations"]] == ["CAN-1-G"]

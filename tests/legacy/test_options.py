@@ -103,6 +103,20 @@ async def test_variants_are_accepted_as_array_or_map(sample, form):
     assert rows[0]["image_pair"] == {}
 
 
+async def test_an_image_that_a_variant_has_keeps_its_text(sample):
+    link = "https://img.example.com/azul.png"
+    number = await create(sample, variants=[{"variant_name": "Azul"}])
+    [variant] = (await read(sample, number))["variants"]
+    for icon, alt in (
+        ({"image_path": link, "alt": "Azul"}, "Azul"),
+        ({"image_path": link}, "Azul"),
+        ({"image_path": "https://img.example.com/anil.png"}, ""),
+    ):
+        body = {"variants": {variant: {"image_pair": {"icon": icon}}}}
+        assert (await sample.put(f"/api/options/{number}", body)).status == 200, icon
+        assert (await read(sample, number))["variants"][variant]["image_pair"]["icon"]["alt"] == alt, icon
+
+
 async def test_a_form_encoded_body_may_contain_variants(sample):
     answer = await sample.post(
         "/api/options",

@@ -135,6 +135,29 @@ async def test_what_a_record_shows_may_be_sent_back(sample: SampleStore, entity:
     assert changed_tables(before, await row_versions(sample.store)) == []
 
 
+@pytest.mark.parametrize("entity", RECORDS)
+async def test_an_image_that_the_record_has_keeps_its_text(sample: SampleStore, entity: str) -> None:
+    assert (await update(sample, entity, {"url": LINK, "alt": "Caneca"}))["alt"] == "Caneca"
+    assert (await update(sample, entity, {"url": LINK}))["alt"] == "Caneca"
+    assert (await update(sample, entity, {"url": LINK, "alt": ""}))["alt"] == ""
+    await update(sample, entity, {"url": LINK, "alt": "Caneca"})
+    other = await update(sample, entity, {"url": "https://img.example.com/b.png"})
+    assert (other["url"], other["alt"]) == ("https://img.example.com/b.png", "")
+
+
+async def test_logos_and_banners_keep_their_texts(sample: SampleStore) -> None:
+    logo = "mutation($logo: ImageInput) { store_update(input: {logo: $logo}) { logo { alt } } }"
+    banner = "mutation($id: ID!, $banner: ImageInput) { vendor_update(id: $id, input: {banner: $banner}) { banner { alt } } }"
+    for image, alt in (
+        ({"url": LINK, "alt": "Loja"}, "Loja"),
+        ({"url": LINK}, "Loja"),
+        ({"url": "https://img.example.com/b.png"}, ""),
+    ):
+        assert (await graphql(sample, logo, logo=image))["store_update"]["logo"]["alt"] == alt, image
+        data = await graphql(sample, banner, id=sample.vendor.id, banner=image)
+        assert data["vendor_update"]["banner"]["alt"] == alt, image
+
+
 async def test_variants_and_combinations_have_images_too(sample: SampleStore) -> None:
     file = await add_file(sample)
     url = f"http://{sample.host}/media/{await digest(sample, file)}/ORIGINAL.jpeg"

@@ -122,10 +122,10 @@ def _parse_icon(pair: Any, label: str) -> dict[str, Any]:
     image = parse_source(icon, label) if isinstance(icon, Mapping) else None
     if not isinstance(icon, Mapping) or image is None:
         raise types.unexpected(label, pair, "an object such as {icon: {image_path}}")
-    alt = types.parse_text(icon.get("alt"), f"{label}: alt") or ""
+    alt = types.parse_text(icon["alt"], f"{label}: alt") or "" if "alt" in icon else None
     if "upload" in image:
-        return {"image": {**image, "alt": alt}}
-    return {"image_url": image["url"], "image_alt": alt}
+        return {"image": image if alt is None else {**image, "alt": alt}}
+    return {"image_url": image["url"]} if alt is None else {"image_url": image["url"], "image_alt": alt}
 
 
 def _parse_variant_images(value: Any, label: str) -> list[dict[str, Any]]:
