@@ -20,6 +20,10 @@ _STAYS = """
 SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)
     OR EXISTS (SELECT 1 FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED'))
 """
+_WAS_CHARGED = """
+SELECT EXISTS (SELECT 1 FROM charges WHERE tenant_id = $1 AND order_id = $2)
+    OR EXISTS (SELECT 1 FROM payments WHERE tenant_id = $1 AND order_id = $2 AND gateway <> '')
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,13 @@ class OrderDeletion:
 async def delete_order(scope: Scope, order: object) -> OrderDeletion:
     """Soft-delete an order and restore its stock, emitting a cancellation; one with unrefunded or live payments, or shipments, is kept.
 
+    What an imported order was paid in the other shop doesn't keep it, so that a wrong import can be undone.
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), RuleViolation for a vendor whose order is paid.
     """
     async with transaction(scope):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
-        is_kept = locked.has_unrefunded_payment or await fetchval(_STAYS, scope.store.id, locked.id)
+        is_kept = await _has_money(scope, locked) or await fetchval(_STAYS, scope.store.id, locked.id)
         # The stock of a completed order that is kept isn't restored, for it may not come back.
         # A customer gets a mail about a cancelled order, not about one that was removed.
         transition = await apply_transition(
@@ -55,6 +60,13 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
         elif not is_kept:
             await events.emit_order_cancelled(scope, locked.id)
     return OrderDeletion(locked.id, locked.public_id, hidden=not is_kept)
+
+
+async def _has_money(scope: Scope, locked: LockedOrder) -> bool:
+    """Return whether payments of the order exceed refunds; of an imported one, also whether a gateway of this store took any."""
+    if not locked.has_unrefunded_payment:
+        return False
+    return not locked.imported or bool(await fetchval(_WAS_CHARGED, scope.store.id, locked.id))
 
 
 async def restore_order(scope: Scope, locked: LockedOrder) -> None:

@@ -70,6 +70,15 @@ async def test_a_refunded_payment_does_not_prevent_deletion(kit):
     assert (await delete_order(kit.scope, order.id)).hidden
 
 
+@pytest.mark.parametrize("gateway", ["", "pagarme"])
+async def test_what_an_imported_order_was_paid_elsewhere_does_not_prevent_deletion(kit, gateway):
+    order = await kit.order((await kit.product(), 1), status="C")
+    await record_payment(kit.scope, order.id, 1_000)
+    await kit.rows("UPDATE payments SET gateway = $2 WHERE tenant_id = $1", gateway)
+    await kit.rows("UPDATE orders SET imported = true WHERE tenant_id = $1 AND id = $2", order.id)
+    assert (await delete_order(kit.scope, order.id)).hidden is (not gateway)
+
+
 async def test_a_vendor_deletes_only_orders_it_may_cancel(kit):
     one, other = await kit.vendor(), await kit.vendor()
     of_one, of_other = await kit.product(vendor=one), await kit.product(vendor=other)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from domain.orders.deletion import delete_order
 from kernel.scope import Store
 from models.connection import database
 from server.importers import record_files
@@ -17,7 +18,7 @@ from server.importers.olist_files import ImportFileError
 from server.importers.order_files import ORDERS
 from tests.harness.records import add_product, add_user, add_vendor, insert
 from tests.harness.row_versions import changed_tables, row_versions
-from tests.harness.scopes import rows
+from tests.harness.scopes import rows, system_scope
 
 KINDS = {kind.name: kind for kind in (CUSTOMERS, ORDERS)}
 CEP = "01310-100"
@@ -304,10 +305,12 @@ async def test_an_order_that_was_imported_before_is_never_changed(store: Store, 
 @pytest.mark.usefixtures("shop")
 async def test_an_order_that_was_deleted_can_be_imported_again(store: Store, tmp_path: Path):
     await run(store, tmp_path, "orders", ORDER_CSV)
-    await rows(store, "update orders set deleted_at = now() where id = 2")
-    report = await run(store, tmp_path, "orders", ORDER_CSV.replace("#1002,O", "#1002,C"))
-    assert (report.counts["created"], report.counts["unchanged"]) == (1, 1)
-    report = await run(store, tmp_path, "orders", ORDER_CSV.replace("#1002,O", "#1002,C"))
+    changed = ORDER_CSV.replace("#1002,O", "#1002,C").replace("presente", "surpresa")
+    for number in (1, 2):  # the first was paid in the other shop
+        assert (await delete_order(system_scope(store), number)).hidden, number
+    report = await run(store, tmp_path, "orders", changed)
+    assert (report.counts["created"], report.counts["unchanged"]) == (2, 0)
+    report = await run(store, tmp_path, "orders", changed)
     assert report.counts["unchanged"] == 2
 
 
