@@ -15,7 +15,7 @@ from kernel.fields import MAX_INTEGER, InputField, integer, read_fields, short_t
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import fetchval, transaction
+from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import USER, find
 from models.rows import insert_rows, update_row
 
@@ -23,6 +23,10 @@ EARNED, REVERSED, SPENT, RETURNED, ADJUSTED = "earned", "reversed", "spent", "re
 POINTS_UNAVAILABLE = "points_unavailable"
 
 _LOCK = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
+_LOCK_ACCOUNTS = "SELECT id FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
+_SUMS = """
+SELECT user_id, sum(points)::bigint AS points FROM point_entries WHERE tenant_id = $1 AND user_id = ANY($2::bigint[]) GROUP BY user_id
+"""
 _ADJUSTMENT = {
     "points": InputField("points", integer(-MAX_INTEGER, MAX_INTEGER), code="points_invalid", required="required"),
     "reason": InputField("reason", short_text),
@@ -86,6 +90,16 @@ async def write_opening_balances(scope: Scope, balances: Mapping[int, int]) -> N
         _entry(scope, user_id, Movement(ADJUSTED, points), points, "imported") for user_id, points in balances.items()
     ]
     await insert_rows(scope, "point_entries", rows)
+
+
+async def add_movements(scope: Scope, accounts: Sequence[dict[str, Any]]) -> None:
+    """Add to `points` of these accounts, a balance elsewhere, what was earned and spent here, and lock those that exist."""
+    ids = [account["id"] for account in accounts]
+    await execute(_LOCK_ACCOUNTS, scope.store.id, ids)
+    # A separate statement after the lock sees what previous lock holders committed.
+    sums = {row["user_id"]: row["points"] for row in await fetch(_SUMS, scope.store.id, ids)}
+    for account in accounts:
+        account["points"] = max(0, min(account["points"] + sums.get(account["id"], 0), MAX_INTEGER))
 
 
 def _entry(scope: Scope, user_id: int, movement: Movement, balance: int, reason: str) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
+from domain.points.ledger import adjust_points
 from kernel.scope import Store
 from server.importers.cscart import run
-from tests.harness.scopes import execute, rows
+from tests.harness.scopes import execute, rows, system_scope, value
 from tests.importers.cscart_answers import PRODUCT, PickyShop, shop
 
 PROFILE = {
@@ -71,6 +72,16 @@ async def test_equal_addresses_are_one_and_a_later_import_replaces_the_defaults_
         ("Ana Lima", "Salem", True, False),
         ("Work", "Recife", False, False),
     ]
+
+
+async def test_points_that_were_spent_here_are_not_brought_again(new_store: Any) -> None:
+    store = await new_store()
+    await run.run(shop(), store.public_id)
+    await adjust_points(system_scope(store), "3", -5, "used in a shop")
+    for there, here in (("12", 7), ("20", 15), ("3", 0)):
+        await run.run(shop_with({"points": there}), store.public_id, since=datetime.fromtimestamp(0, UTC))
+        balance = "SELECT points FROM users WHERE tenant_id = $1 AND id = 3"
+        assert await value(store, balance, store.id) == here, there
 
 
 async def test_an_address_that_is_none_is_left_out_with_a_note(new_store: Any) -> None:

@@ -10,6 +10,7 @@ from domain.marketplace.vendors import VENDOR_FIELDS
 from domain.people.account_fields import STORED_FIELDS
 from domain.people.profile_addresses import read_address_columns
 from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
+from domain.points.ledger import add_movements
 from kernel.codes import MEMBERSHIP_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.product_fields import SEO_FIELDS
@@ -122,6 +123,7 @@ USER = ImportKind(
         without=("password_hash", "password_changed_at", "last_login_at", *IMAGE_COLUMNS),
         # What the account got here stays.
         only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
+        complete=add_movements,
     ),
     _MEMBERSHIPS,
     ImportTable(
