@@ -7,16 +7,25 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.catalog.feature_values import INTERCHANGEABLE_TYPES, NUMBER_OR_VARIANT
+from domain.catalog.feature_values import (
+    INTERCHANGEABLE_TYPES,
+    NUMBER_OR_VARIANT,
+    load_definitions,
+    parse_feature_value,
+)
 from domain.catalog.products import create_product
+from domain.catalog.stock import lock_stock
 from domain.catalog.variation_members import (
     CATALOG_ITEM,
+    UNCHANGED,
     VARIATION_OF_ITEM,
     add_products,
     detach_product,
     find_group_of,
     find_own_product,
+    load_members,
     load_variants,
+    lock_group,
     may_change_group,
     may_change_products,
     set_default,
@@ -27,7 +36,7 @@ from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputValues, check_count
 from kernel.ids import parse_reference
 from kernel.scope import Scope
-from kernel.text import repr_value
+from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import UniqueViolation, fetch, fetchrow, fetchval, transaction
 from models.reading.queries import Entity
@@ -129,6 +138,7 @@ async def delete_group(scope: Scope, group: object) -> None:
     """Delete a group; its products stay, each on its own."""
     async with transaction(scope):
         group_id = await find_group(scope, group)
+        await lock_group(scope, group_id)
         await delete_rows(scope, "variation_group_products", group_id=group_id)
         await audit.record(scope, "variation_group.deleted", "variation_group", group_id)
         await mark_deleted(scope, "variation_groups", group_id)
@@ -157,13 +167,16 @@ async def generate_variations(
 ) -> tuple[int, dict[int, int]]:
     """Create a product like this one for each combination of variants (feature to variant), and put them into its group.
 
-    A product in no group begins one with the features of the combinations. Return the group's internal id and what became of each product.
+    A product in no group begins one with the features of the combinations. A combination that the group has makes no second product, so
+    that a request may be repeated. Return the group's internal id and what became of each product.
     """
     check_count(combinations, MAX_COMBINATIONS, "combinations", field="combinations")
     if not combinations or not all(combinations):
         raise ValidationFailed("combinations is required", field="combinations", code="required")
     async with transaction(scope):
         product_id = await find_own_product(scope, product)
+        # Of concurrent requests each finds what those before it have made.
+        await lock_stock(scope, [product_id])
         source = await fetchrow(_SOURCE, scope.store.id, product_id)
         if source is None:
             raise NotFound(PRODUCT.name)
@@ -172,8 +185,22 @@ async def generate_variations(
         if group_id is None:
             features = [{"feature": feature} for feature in combinations[0]]
             group_id, results = await create_group(scope, {"products": [product_id], "features": features})
-        created = [await create_product(scope, _copy(source, combination)) for combination in combinations]
-        return group_id, results | await add_products(scope, group_id, created)
+        features_of_group, products = await load_members(scope, group_id)
+        created: list[int] = []
+        for combination, variants in zip(combinations, await _read_variants(scope, combinations), strict=True):
+            if not variants.keys() >= set(features_of_group):
+                raise ValidationFailed(
+                    "combinations: each needs a variant of every feature of the group",
+                    field="combinations",
+                    code="variation_invalid",
+                )
+            chosen = tuple(variants[feature] for feature in features_of_group)
+            if chosen in products:
+                results.setdefault(products[chosen], UNCHANGED)
+                continue
+            products[chosen] = await create_product(scope, _copy(source, combination))
+            created.append(products[chosen])
+        return group_id, results | (await add_products(scope, group_id, created) if created else {})
 
 
 async def find_group(scope: Scope, group: object) -> int:
@@ -188,6 +215,26 @@ async def find_group(scope: Scope, group: object) -> int:
     if not await may_change_group(scope, group_id):
         raise NotFound(VARIATION_GROUP.name)
     return group_id
+
+
+async def _read_variants(scope: Scope, combinations: Sequence[Mapping[object, object]]) -> list[dict[int, int]]:
+    """Return the variants of combinations, by the internal ids of features; raises ValidationFailed."""
+    named = list(dict.fromkeys(feature for combination in combinations for feature in combination))
+    features = await resolve_all(scope, FEATURE, named, field="combinations")
+    definitions = await load_definitions(scope, list(set(features.values())))
+    read: list[dict[int, int]] = []
+    for combination in combinations:
+        variants: dict[int, int] = {}
+        for feature, variant in combination.items():
+            definition = definitions[features[feature]]
+            try:
+                parsed = parse_feature_value(definition, {"variant": variant})
+            except InvalidValue as error:
+                message = f"the value of feature {feature} {error}"
+                raise ValidationFailed(message, field="combinations", code="feature_invalid") from error
+            variants.update((definition.id, each) for each in parsed.variants if isinstance(each, int))
+        read.append(variants)
+    return read
 
 
 def _copy(source: Mapping[str, Any], combination: Mapping[object, object]) -> dict[str, Any]:

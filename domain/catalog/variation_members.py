@@ -117,12 +117,13 @@ async def may_change_group(scope: Scope, group_id: int) -> bool:
 async def add_products(scope: Scope, group_id: int, products: Sequence[int]) -> dict[int, int]:
     """Add products to a group, also those of other groups, and return what became of each."""
     await lock_stock(scope, products)
-    if await fetchrow(_LOCK_GROUP, scope.store.id, group_id) is None:
-        raise NotFound(VARIATION_GROUP.name)
+    await lock_group(scope, group_id)
     members = await fetch(_MEMBERS, scope.store.id, group_id)
     features = [row["feature_id"] for row in await fetch(_FEATURES, scope.store.id, group_id)]
     variants = await load_variants(scope, [*products, *(row["product_id"] for row in members)])
     vendors = {row["id"]: row["vendor_id"] for row in await fetch(_VENDORS, scope.store.id, list(products))}
+    if not vendors.keys() >= set(products):
+        raise NotFound(PRODUCT.name)  # deleted meanwhile
     vendor = members[0]["vendor_id"] if members else vendors[products[0]]
     present = {row["product_id"] for row in members}
     taken = {_chosen(variants, product, features) for product in present}
@@ -137,6 +138,21 @@ async def add_products(scope: Scope, group_id: int, products: Sequence[int]) -> 
             rows.append({"product_id": product, "group_id": group_id, "position": position + len(rows)})
     await insert_rows(scope, "variation_group_products", rows, unique=("product_id",))
     return results
+
+
+async def load_members(scope: Scope, group_id: int) -> tuple[list[int], dict[tuple[int | None, ...], int]]:
+    """Lock a group, and return its features and its products by their variants of these, in their order. Raises NotFound."""
+    await lock_group(scope, group_id)
+    members = [row["product_id"] for row in await fetch(_MEMBERS, scope.store.id, group_id)]
+    features = [row["feature_id"] for row in await fetch(_FEATURES, scope.store.id, group_id)]
+    variants = await load_variants(scope, members)
+    return features, {_chosen(variants, product, features): product for product in members}
+
+
+async def lock_group(scope: Scope, group_id: int) -> None:
+    """Lock a group until the transaction ends; raises NotFound for one that was deleted."""
+    if await fetchrow(_LOCK_GROUP, scope.store.id, group_id) is None:
+        raise NotFound(VARIATION_GROUP.name)
 
 
 async def find_groups(scope: Scope, references: Iterable[object]) -> dict[object, int]:

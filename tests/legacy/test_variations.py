@@ -225,6 +225,14 @@ async def test_variations_are_generated(shirts: Shirts) -> None:
     made = max(answer["products_status"], key=int)
     record = await shirts.call("GET", f"products/{made}")
     assert (record["product"], record["price"], record["amount"]) == ("Shirt", "10.00", "0")
+    count = len((await shirts.call("GET", "products?items_per_page=0"))["products"])
+    again = await shirts.call("POST", path, {"combinations": [*combinations, *combinations]}, 201)
+    assert again["products_status"] == dict.fromkeys(sorted(answer["products_status"], key=int)[1:], 0)
+    assert again["group"]["products"] == answer["group"]["products"]
+    half = await shirts.sample.post(f"/api/{path}", {"combinations": [{str(shirts.color): shirts.blue}]})
+    expected = "combinations: each needs a variant of every feature of the group"
+    assert (half.status, half.body["message"]) == (400, expected)
+    assert len((await shirts.call("GET", "products?items_per_page=0"))["products"]) == count
     for wrong in WRONG_COMBINATIONS:
         refused = await shirts.sample.post(f"/api/{path}", {"combinations": wrong})
         assert refused.status == 400, (wrong, refused.raw)
