@@ -29,7 +29,8 @@ class ShopEntity:
     `complete_field` is the whole record; the others are read singly. `parent` names the record it stands below. `refers_to` are the tables
     whose numbers the conversion needs. `by_product`: CS-Cart lists the records of one product at a time. `prepare` completes the rows of a
     batch before it is written. `derived` are members that repeat what others say. `load` loads what conversions
-    need of the store besides numbers.
+    need of the store besides numbers. `compares_whole`: with `since` each record is read, and written again when anything of it has
+    changed, since rows of the list don't show what matters; others are compared by their rows.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ShopEntity:
     prepare: Callable[[Context, Sequence[ImportedRecord]], Awaitable[None]] | None = None
     load: Callable[[Context], Awaitable[None]] | None = None
     derived: frozenset[str] = frozenset()
+    compares_whole: bool = False
 
     @property
     def lists(self) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ class ShopEntity:
 
 ENTITIES = (
     ShopEntity("languages", "lang_id", content.LANGUAGE, content.convert_language, "name"),
-    ShopEntity("statuses", "status_id", content.STATUS, content.convert_status, "params"),
+    ShopEntity("statuses", "status_id", content.STATUS, content.convert_status, "params", compares_whole=True),
     ShopEntity("usergroups", "usergroup_id", people.USERGROUP, people.convert_usergroup, "usergroup"),
     ShopEntity("vendors", "company_id", people.VENDOR, people.convert_vendor, "phone", paths=("vendors", "stores")),
     ShopEntity(
@@ -81,6 +83,7 @@ ENTITIES = (
         parent="parent_id",
         refers_to=(Category, Vendor),
         derived=frozenset({"id_path"}),
+        compares_whole=True,
     ),
     ShopEntity(
         "features",
@@ -90,9 +93,19 @@ ENTITIES = (
         "variants",
         parent="parent_id",
         refers_to=(Feature, Category),
+        compares_whole=True,
     ),
-    ShopEntity("destinations", "destination_id", pricing.DESTINATION, pricing.convert_destination, "countries"),
-    ShopEntity("taxes", "tax_id", pricing.TAX, pricing.convert_tax, "rates", refers_to=(Destination,)),
+    ShopEntity(
+        "destinations",
+        "destination_id",
+        pricing.DESTINATION,
+        pricing.convert_destination,
+        "countries",
+        compares_whole=True,
+    ),
+    ShopEntity(
+        "taxes", "tax_id", pricing.TAX, pricing.convert_tax, "rates", refers_to=(Destination,), compares_whole=True
+    ),
     ShopEntity(
         "shippings",
         "shipping_id",
@@ -100,9 +113,16 @@ ENTITIES = (
         pricing.convert_shipping,
         "rates",
         refers_to=(Vendor, Destination, Tax),
+        compares_whole=True,
     ),
     ShopEntity(
-        "payments", "payment_id", pricing.PAYMENT, pricing.convert_payment, "instructions", refers_to=(Vendor, Tax)
+        "payments",
+        "payment_id",
+        pricing.PAYMENT,
+        pricing.convert_payment,
+        "instructions",
+        refers_to=(Vendor, Tax),
+        compares_whole=True,
     ),
     ShopEntity(
         "products",
@@ -152,7 +172,14 @@ ENTITIES = (
         refers_to=(Product, Option, OptionVariant),
         by_product=True,
     ),
-    ShopEntity("promotions", "promotion_id", pricing.PROMOTION, pricing.convert_promotion, "conditions"),
+    ShopEntity(
+        "promotions",
+        "promotion_id",
+        pricing.PROMOTION,
+        pricing.convert_promotion,
+        "conditions",
+        compares_whole=True,
+    ),
     ShopEntity(
         "pages",
         "page_id",
@@ -161,6 +188,7 @@ ENTITIES = (
         "description",
         parent="parent_id",
         refers_to=(Page, Vendor),
+        compares_whole=True,
     ),
     ShopEntity(
         "orders",

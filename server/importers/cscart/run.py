@@ -197,13 +197,23 @@ class _Import:
         async for page in self.reader.pages(entity):
             count.read += len(page)
             self._add_to_sums(entity, page)
-            wanted = [(digest(row), row) for row in page]
-            wanted = [(mark, row) for mark, row in wanted if self._is_wanted(entity, mark, row, imported)]
-            count.present += len(page) - len(wanted)
-            self.progress.advance(len(page) - len(wanted))
-            records = await together([self._complete(entity, row) for _, row in wanted])
-            self._compare_whole(entity, page, records)
-            yield [(mark, record) for (mark, _), record in zip(wanted, records, strict=True) if record is not None]
+            wanted = [row for row in page if self._is_read(entity, row, imported)]
+            completed = await together([self._complete(entity, row) for row in wanted])
+            self._compare_whole(entity, page, completed)
+            marked = [
+                (digest(record if entity.compares_whole else row), record)
+                for row, record in zip(wanted, completed, strict=True)
+                if record is not None
+            ]
+            batch = [(mark, record) for mark, record in marked if self._is_wanted(entity, mark, record, imported)]
+            present = len(page) - len(wanted) + len(marked) - len(batch)
+            count.present += present
+            self.progress.advance(present)
+            yield batch
+
+    def _is_read(self, entity: ShopEntity, row: Record, imported: Imported) -> bool:
+        """Return whether the whole record of a row is needed, to know whether it is wanted or to write it."""
+        return (entity.compares_whole and self.since is not None) or self._is_wanted(entity, digest(row), row, imported)
 
     def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, imported: Imported) -> bool:
         before = imported.get(entity.external_id(row))

@@ -1,0 +1,54 @@
+"""A later import brings what has changed at the source meanwhile, and leaves what was done here."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kernel.clock import now
+from kernel.scope import Store
+from server.importers.cscart import run
+from server.importers.cscart.report import Report
+from tests.harness.scopes import execute, value
+from tests.importers.cscart_answers import PRODUCT, PickyShop, order, row_of, shop
+from tests.importers.test_cscart_records import of
+
+ALL = datetime.fromtimestamp(0, UTC)
+
+
+class ChangingShop(PickyShop):
+    """A shop whose answers may be changed."""
+
+    answers: dict[str, Any]
+
+
+def changing_shop() -> ChangingShop:
+    return ChangingShop(deepcopy(dict(shop().answers)))
+
+
+async def bring_later(store: Store, source: PickyShop, since: datetime | None = None) -> Report:
+    return await run.run(source, store.public_id, since=since or now() + timedelta(hours=1))
+
+
+async def test_what_lists_do_not_show_is_brought_when_it_has_changed(new_store: Any) -> None:
+    store = await new_store()
+    await run.run(shop(), store.public_id)
+    again = await bring_later(store, shop())
+    assert {entity: count.changed for entity, count in again.counts.items() if count.changed} == {}
+    assert {count.completed for count in again.counts.values()} == {0}
+    source = changing_shop()
+    source.answers["features/18"]["variants"]["87"] = {"variant_id": "87", "variant": "Nike", "position": "1"}
+    source.answers["taxes/6"]["rates"]["1"]["rate_value"] = "12.000"
+    source.answers["taxes/6"]["regnumber"] = "99"
+    brand = {"feature_id": "18", "feature_type": "E", "value": "", "variant_id": "87", "variant": "Nike"}
+    source.answers["products"]["products"][0]["price"] = "31.00"
+    source.answers["products/12"] = PRODUCT | {"product_features": {"18": brand}}
+    report = await bring_later(store, source)
+    assert {entity: count.changed for entity, count in report.counts.items() if count.changed} == {
+        "features": 1,
+        "taxes": 1,
+        "products": 1,
+    }
+    assert await of(store, "feature_values", "feature_id, variant_id") == [(18, 87)]
+    assert await of(store, "taxes", "id, regnumber") == [(6, "99")]
