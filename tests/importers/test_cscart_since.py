@@ -52,3 +52,19 @@ async def test_what_lists_do_not_show_is_brought_when_it_has_changed(new_store: 
     }
     assert await of(store, "feature_values", "feature_id, variant_id") == [(18, 87)]
     assert await of(store, "taxes", "id, regnumber") == [(6, "99")]
+
+
+async def test_a_changed_record_that_is_refused_is_still_referred_to(new_store: Any) -> None:
+    store = await new_store()
+    await run.run(shop(), store.public_id)
+    account = """INSERT INTO users (tenant_id, public_id, email, user_type, firstname, lastname)
+        VALUES ($1, vitrine_uuid7(), 'new@example.com', 'C', 'A', 'B')"""
+    await execute(store, account, store.id)
+    source = changing_shop()
+    source.answers["users"]["users"][1]["email"] = "new@example.com"
+    changed = order(98, user_id="3", total="5.00")
+    source.answers["orders"] = {"orders": [row_of(changed)], "params": {"total_items": "1"}}
+    source.answers["orders/98"] = changed
+    report = await bring_later(store, source)
+    assert ("users", "3", "another user of the store has the e-mail") in report.failures
+    assert await of(store, "orders", "total_cents, user_id", "id = 98") == [(500, 3)]

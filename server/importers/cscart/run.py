@@ -138,6 +138,7 @@ class _Import:
     since: datetime | None
     progress: Progress
     comparison: Comparison = field(default_factory=Comparison)
+    imported: Imported = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Create what only a dry run uses."""
@@ -178,6 +179,7 @@ class _Import:
         if entity.load is not None:
             await entity.load(context)
         imported = await load_references(context.scope, SOURCE, entity.kind.name)
+        self.imported = imported
         batches = self._batches(entity, imported, count)
         following = asyncio.ensure_future(anext(batches, None))
         try:
@@ -326,6 +328,9 @@ class _Import:
         except _REFUSALS as error:
             if len(records) == 1:
                 self._reject(entity, records[0], error)
+                if entity.name == "features" and records[0].external_id in self.imported:
+                    # Values of products are read by what is here.
+                    self.context.features |= await load_definitions(self.context.scope, [records[0].number])
                 return []
         middle = len(records) // 2
         return [*await self._write(entity, records[:middle]), *await self._write(entity, records[middle:])]
@@ -342,11 +347,12 @@ class _Import:
         self._report_refused(entity, record, reason)
 
     def _report_refused(self, entity: ShopEntity, record: ImportedRecord, reason: str) -> None:
-        """Report a record that the database has not; others can't refer to it."""
+        """Report a record that is not written; others can't refer to it, unless it was imported before."""
         self.context.report.fail(entity.name, record.external_id, reason)
-        self.context.known[entity.kind.own.name].discard(record.number)
-        if entity.name == "features":
-            self.context.features.pop(record.number, None)
+        if record.external_id not in self.imported:
+            self.context.known[entity.kind.own.name].discard(record.number)
+            if entity.name == "features":
+                self.context.features.pop(record.number, None)
 
     # --- Before and after ---
 
