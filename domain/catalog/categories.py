@@ -44,6 +44,14 @@ _LONGEST_DESCENDANT_PATH = """
 SELECT coalesce(max(length(id_path)), 0) FROM categories
 WHERE tenant_id = $1 AND (id_path = $2 OR starts_with(id_path, $2::text || '/'))
 """
+_COMPLETE_PATHS = """
+WITH RECURSIVE tree AS (
+    SELECT id, id::text AS path FROM categories WHERE tenant_id = $1 AND parent_id IS NULL
+    UNION ALL SELECT c.id, t.path || '/' || c.id FROM tree t JOIN categories c ON c.tenant_id = $1 AND c.parent_id = t.id
+)
+UPDATE categories c SET id_path = t.path FROM tree t
+WHERE c.tenant_id = $1 AND c.id = t.id AND c.id_path <> t.path AND length(t.path) <= $2
+"""
 _HAS_CONTENTS = """
 SELECT EXISTS (SELECT 1 FROM categories c WHERE c.tenant_id = $1 AND c.parent_id = $2 AND c.deleted_at IS NULL) AS children,
     EXISTS (SELECT 1 FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id
@@ -106,6 +114,12 @@ async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
         longest = await fetchval(_LONGEST_DESCENDANT_PATH, scope.store.id, old_path)
         _check_length("x" * (longest - len(old_path) + len(new_path)))
         await execute(_MOVE_SUBTREE, scope.store.id, old_path, new_path)
+
+
+async def complete_paths(scope: Scope) -> None:
+    """Set the paths that don't follow from the parents: of categories below one whose parent an import has written."""
+    await execute(_LOCK_TREE, scope.store.id)
+    await execute(_COMPLETE_PATHS, scope.store.id, _MAX_PATH)
 
 
 def _check_length(path: str) -> None:

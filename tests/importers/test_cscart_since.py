@@ -68,3 +68,38 @@ async def test_a_changed_record_that_is_refused_is_still_referred_to(new_store: 
     report = await bring_later(store, source)
     assert ("users", "3", "another user of the store has the e-mail") in report.failures
     assert await of(store, "orders", "total_cents, user_id", "id = 98") == [(500, 3)]
+
+
+async def test_categories_below_one_that_was_moved_here_follow_it_back(new_store: Any) -> None:
+    store = await new_store()
+    categories = [
+        {"category_id": number, "parent_id": parent, "category": f"C{number}", "status": "A", "description": ""}
+        for number, parent in ((1, 0), (2, 1), (3, 2), (9, 0))
+    ]
+    await run.run(PickyShop({"categories": {"categories": categories}}), store.public_id)
+    moved = "UPDATE categories SET parent_id = 9, id_path = '9/2' WHERE tenant_id = $1 AND id = 2"
+    await execute(store, moved, store.id)
+    await execute(store, "UPDATE categories SET id_path = '9/2/3' WHERE tenant_id = $1 AND id = 3", store.id)
+    categories[1]["category"] = "Changed"
+    categories.append({**categories[0], "category_id": 4, "parent_id": 3})
+    report = await bring_later(store, PickyShop({"categories": {"categories": categories}}))
+    assert report.failures == []
+    assert await of(store, "categories", "id, id_path") == [
+        (1, "1"), (2, "1/2"), (3, "1/2/3"), (4, "1/2/3/4"), (9, "9"),
+    ]  # fmt: skip
+
+
+async def test_a_category_does_not_come_to_stand_below_itself(new_store: Any) -> None:
+    store = await new_store()
+    categories = [
+        {"category_id": number, "parent_id": parent, "category": f"C{number}", "status": "A", "description": ""}
+        for number, parent in ((1, 0), (2, 1), (5, 0))
+    ]
+    await run.run(PickyShop({"categories": {"categories": categories}}), store.public_id)
+    for number, path in ((1, "5/1"), (2, "5/1/2")):
+        parent = "UPDATE categories SET parent_id = $3, id_path = $4 WHERE tenant_id = $1 AND id = $2"
+        await execute(store, parent, store.id, number, 5 if number == 1 else 1, path)
+    categories[2]["parent_id"] = 2
+    report = await bring_later(store, PickyShop({"categories": {"categories": categories}}))
+    reason = "it would stand below itself, since a category above it was moved here"
+    assert report.failures == [("categories", "5", reason)]

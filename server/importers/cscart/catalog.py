@@ -88,6 +88,8 @@ def convert_category(context: Context, record: Record) -> Rows:
     image = _link(context, record.get("main_pair")) or {}
     parent = context.required(record, "parent_id", "categories") if number(record, "parent_id") else None
     path = str(category) if parent is None else f"{context.category_paths[parent]}/{category}"
+    if str(category) in path.split("/")[:-1]:
+        raise NotBrought("it would stand below itself, since a category above it was moved here")
     if len(path) > _MAX_PATH:
         raise NotBrought("the category would stand too deep in the tree")
     context.category_paths[category] = path

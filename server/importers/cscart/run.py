@@ -21,6 +21,7 @@ import asyncpg
 import orjson
 
 from auth.credential_cache import invalidate_credentials
+from domain.catalog.categories import complete_paths
 from domain.catalog.feature_values import load_definitions
 from domain.imports.numbered import (
     ImportedBefore,
@@ -379,6 +380,9 @@ class _Import:
         elif entity.name == "statuses":
             async with transaction(context.scope):
                 await save_codes(context.scope)
+        elif entity.name == "categories":
+            async with transaction(context.scope):
+                await complete_paths(context.scope)
         elif entity.name == "users":
             async with transaction(context.scope):
                 await invalidate_credentials(context.scope)
