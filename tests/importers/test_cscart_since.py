@@ -103,3 +103,13 @@ async def test_a_category_does_not_come_to_stand_below_itself(new_store: Any) ->
     report = await bring_later(store, PickyShop({"categories": {"categories": categories}}))
     reason = "it would stand below itself, since a category above it was moved here"
     assert report.failures == [("categories", "5", reason)]
+
+
+async def test_categories_are_brought_after_those_above_them_that_the_source_lists_no_more(new_store: Any) -> None:
+    store = await new_store()
+    top = {"category_id": 1, "parent_id": 0, "category": "Top", "status": "A", "description": ""}
+    await run.run(PickyShop({"categories": {"categories": [top]}}), store.public_id)
+    below = [{**top, "category_id": number, "parent_id": parent} for number, parent in ((3, 2), (2, 1))]
+    report = await run.run(PickyShop({"categories": {"categories": below}}), store.public_id)
+    assert report.failures == []
+    assert await of(store, "categories", "id, id_path") == [(1, "1"), (2, "1/2"), (3, "1/2/3")]

@@ -264,10 +264,12 @@ def rows_of(body: Any, path: str) -> tuple[list[Any], int | None]:
 
 
 def parents_first(rows: Sequence[Record], key: str, parent: str) -> list[Record]:
-    """Return the rows so that each stands after its parent; those without an existing one, or in a circle, last."""
+    """Return the rows so that each stands after its parent, if that is among them; those in a circle last."""
     children: dict[int | None, list[Record]] = {}
+    numbers = {_number(row, key) for row in rows}
     for row in rows:
-        children.setdefault(_number(row, parent), []).append(row)
+        above = _number(row, parent)
+        children.setdefault(above if above in numbers else None, []).append(row)
     ordered: list[Record] = []
     waiting = list(reversed(children.pop(None, [])))
     while waiting:
