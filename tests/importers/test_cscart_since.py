@@ -113,3 +113,21 @@ async def test_categories_are_brought_after_those_above_them_that_the_source_lis
     report = await run.run(PickyShop({"categories": {"categories": below}}), store.public_id)
     assert report.failures == []
     assert await of(store, "categories", "id, id_path") == [(1, "1"), (2, "1/2"), (3, "1/2/3")]
+
+
+async def test_an_order_that_a_gateway_of_the_store_charges_stays_as_it_is(new_store: Any) -> None:
+    store = await new_store()
+    await run.run(shop(), store.public_id)
+    payment = """INSERT INTO payments (tenant_id, public_id, order_id, amount_cents, gateway, gateway_charge_id, status, paid_cents)
+        VALUES ($1, vitrine_uuid7(), 97, 67795, 'pagarme', 'ch_1', 'PAID', 67795)"""
+    await execute(store, payment, store.id)
+    paid = (
+        "UPDATE orders SET paid_cents = 67795, payment_status = 'paid', status = 'P' WHERE tenant_id = $1 AND id = 97"
+    )
+    await execute(store, paid, store.id)
+    report = await bring_later(store, shop(), ALL)
+    reason = "a gateway of this store was asked for its payment; it stays as it is here"
+    assert ("orders", "97", reason) in report.failures
+    assert await of(store, "orders", "paid_cents, status", "id = 97") == [(67795, "P")]
+    count = "SELECT count(*) FROM payments WHERE tenant_id = $1 AND order_id = 97"
+    assert await value(store, count, store.id) == 1

@@ -46,6 +46,7 @@ class Context:
     combinations: dict[str, int] = field(default_factory=dict)
     next_combination: int = 1
     line_numbers: dict[str, int] = field(default_factory=dict)
+    charged_orders: set[int] = field(default_factory=set)
     option_ids: dict[int, UUID] = field(default_factory=dict)
     option_variant_ids: dict[int, UUID] = field(default_factory=dict)
     owner: int | None = None

@@ -198,7 +198,7 @@ ENTITIES = (
         "payment_id",
         sort_by="order_id",
         refers_to=(User, Vendor, Product, PaymentMethod, ShippingMethod, Tax),
-        load=orders.load_option_ids,
+        load=orders.load_orders,
         derived=frozenset({"b_country_descr", "s_country_descr", "discount", "payment_method", "display_subtotal"}),
     ),
     ShopEntity(

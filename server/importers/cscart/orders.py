@@ -94,6 +94,12 @@ _LINE_FIELDS = {
 _PAID_STATUSES = ("P", "C")
 _IMPORTED = "imported"
 _MAX_DIGITS = 18
+_CHARGED = """
+SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND o.imported AND o.id IN (
+    SELECT order_id FROM payments WHERE tenant_id = $1 AND gateway <> ''
+    UNION SELECT order_id FROM charges WHERE tenant_id = $1 AND order_id IS NOT NULL
+)
+"""
 
 
 def convert_order(context: Context, record: Record) -> Rows:
@@ -101,6 +107,8 @@ def convert_order(context: Context, record: Record) -> Rows:
     order = own_number(record, "order_id")
     if flag(record, "is_parent_order"):
         raise NotBrought("it only joins the orders of several vendors, which are brought themselves")
+    if order in context.charged_orders:
+        raise NotBrought("a gateway of this store was asked for its payment; it stays as it is here")
     status = _status(context, text(record, "status"), ORDERS)
     created = moment(record, "timestamp")
     if created is None:
@@ -242,8 +250,9 @@ def _line(context: Context, order: int, place: int, key: str, line: Record) -> R
     }
 
 
-async def load_option_ids(context: Context) -> None:
-    """Load the public ids of options and variants: the choices of an order line name them."""
+async def load_orders(context: Context) -> None:
+    """Load the orders that a gateway of this store was asked to charge, and the public ids of options and variants, which lines name."""
+    context.charged_orders = {row["id"] for row in await fetch(_CHARGED, context.scope.store.id)}
     for table, ids in (("options", context.option_ids), ("option_variants", context.option_variant_ids)):
         statement = f"SELECT id, public_id FROM {table} WHERE tenant_id = $1"  # two constants
         rows = await fetch(statement, context.scope.store.id)
