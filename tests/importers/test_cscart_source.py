@@ -173,6 +173,19 @@ async def test_the_shop_says_how_long_to_wait(header: str) -> None:
     assert clock.pauses[0] == (90 if header == "90" else 600)
 
 
+@pytest.mark.parametrize("header", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
+async def test_a_shop_that_asks_for_no_wait_is_not_asked_again_at_once(header: str) -> None:
+    clock = FakeClock()
+    throttled = answer_with({"message": "slow down"}, 429, headers={"Retry-After": header})
+    async with (
+        Shop(answer=in_turn(ready, *[throttled] * 3, answer_with({"a": 1}))) as shop,
+        shop.source(clock) as source,
+    ):
+        assert await source.fetch("products") == {"a": 1}
+    assert [pause for pause in clock.pauses if pause < 0.75] == []
+    assert sum(clock.pauses) >= 0.75 * (1 + 2 + 4)
+
+
 @pytest.mark.parametrize("header", ["later", "Thu, 01 Jan 99999999999999 00:00:00 GMT"])
 async def test_a_wait_that_is_no_number_or_date_is_not_one_that_the_shop_says(header: str) -> None:
     throttled = answer_with({"message": "slow down"}, 429, headers={"Retry-After": header})

@@ -192,7 +192,7 @@ class HttpSource:
                 f"the shop has failed for {minutes} minutes: {failure.reason}; run the command again to continue"
             )
         pause = failure.retry_after
-        if pause is None:
+        if not pause:  # at once would be without end
             pause = min(_LONGEST_WAIT, 2.0 ** max(0, attempts - 1)) * random.uniform(0.75, 1)
         pause = min(pause, rest)
         if failure.is_throttled:
