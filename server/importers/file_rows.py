@@ -20,6 +20,8 @@ from server.importers.olist_files import ImportFileError
 CSV, JSONL = "csv", "jsonl"
 MAX_LINE_BYTES = 2 * 1024 * 1024
 MAX_JOINED = 1_000
+# A value may have as many characters as in JSON Lines: the module's default, 131,072, is less than a description may have.
+csv.field_size_limit(MAX_LINE_BYTES)
 
 
 def _same(value: object) -> object:

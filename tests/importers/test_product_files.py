@@ -67,6 +67,13 @@ CANECA: dict[str, Any] = {
 }
 
 
+async def test_a_description_in_csv_may_be_as_long_as_elsewhere(store: Store, tmp_path: Path):
+    content = "sku,name,price,description\n" + f"A,A,1,{'x' * 1_000_000}\n" + f"B,B,1,{'x' * 1_000_001}\n" + "C,C,1,x\n"
+    report = await run(store, tmp_path, content)
+    assert [row["sku"] for row in await products(store)] == ["A", "C"]
+    assert [error[:30] for error in report.errors] == ["products.csv:3: description: d"]
+
+
 async def test_a_csv_file_becomes_products_with_their_categories_and_images(store: Store, tmp_path: Path):
     report = await run(store, tmp_path, "\ufeff" + csv(FULL, "PRA-2,Prato,10,0,hidden,casa,,"))
     assert list(report.lines()) == ["products: 2 read, 2 created, 0 updated, 0 refused", "categories: 3 created"]
