@@ -202,9 +202,11 @@ def own_or_empty(value_type: ValueType) -> ValueType:
 
 
 def parse_text(value: Any, label: str) -> str | None:
-    """Parse a text; numbers are converted to text, since clients send codes and phone numbers so."""
+    """Parse a text; numbers are converted to text, since clients send codes and phone numbers so, `12.0` as PHP does to `12`."""
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     raise unexpected(label, value, "a text")

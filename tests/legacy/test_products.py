@@ -50,6 +50,8 @@ async def test_a_product_is_created_with_defaults(sample):
         ("product", "Chaleira", "Chaleira"),
         ("product_code", "CHA-1", "CHA-1"),
         ("product_code", 12345, "12345"),
+        ("product_code", 12345.0, "12345"),
+        ("product_code", 12.5, "12.5"),
         ("price", "129.90", "129.90"),
         ("price", 129.9, "129.90"),
         ("price", "30.000000", "30.00"),
