@@ -30,6 +30,11 @@ _IS_REFERENCED = """
         or exists (select from shipments where tenant_id = $1 and user_id = $2)
 """
 
+# An import would bring an account again whose number is free.
+_IS_IMPORTED = (
+    "select exists (select from external_references where tenant_id = $1 and kind = 'user' and local_id = $2)"
+)
+
 # Includes guest carts, which contain the e-mail and maybe an address. Executed before the user is locked, because a checkout locks its cart
 # first and then, through its order's foreign key, the user.
 _DELETE_CARTS = """
@@ -93,7 +98,7 @@ async def anonymize_guest(scope: Scope, email: str) -> Erasure:
 
 
 async def erase_or_anonymize(scope: Scope, user_id: int) -> None:
-    """Erase the caller's own account, or anonymize it if orders refer to it; their data are erased everywhere.
+    """Erase the caller's own account, or anonymize it if orders refer to it or another shop has it; their data are erased everywhere.
 
     Raises `RuleViolation` for the owner and the last administrator.
     """
@@ -103,7 +108,8 @@ async def erase_or_anonymize(scope: Scope, user_id: int) -> None:
         await lock_user(scope, user_id)
         account = await account_of(scope, user_id)
         await check_removable(scope, account)
-        if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
+        is_referenced = await database.fetchval(_IS_REFERENCED, scope.store.id, user_id)
+        if is_referenced or await database.fetchval(_IS_IMPORTED, scope.store.id, user_id):
             await _anonymize(scope, account, await _own_person(scope, user_id))
             return
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)

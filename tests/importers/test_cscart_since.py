@@ -6,11 +6,13 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from domain.catalog.products import delete_product
+from domain.people.removal import delete_user, erase_or_anonymize
 from kernel.clock import now
-from kernel.scope import Store
+from kernel.scope import Store, active_scope
 from server.importers.cscart import run
 from server.importers.cscart.report import Report
-from tests.harness.scopes import execute, value
+from tests.harness.scopes import execute, system_scope, value
 from tests.importers.cscart_answers import PRODUCT, PickyShop, order, row_of, shop
 from tests.importers.test_cscart_records import of
 
@@ -131,3 +133,26 @@ async def test_an_order_that_a_gateway_of_the_store_charges_stays_as_it_is(new_s
     assert await of(store, "orders", "paid_cents, status", "id = 97") == [(67795, "P")]
     count = "SELECT count(*) FROM payments WHERE tenant_id = $1 AND order_id = 97"
     assert await value(store, count, store.id) == 1
+
+
+async def test_what_was_deleted_here_is_not_brought_again(new_store: Any) -> None:
+    store = await new_store()
+    source = changing_shop()
+    listed = source.answers["users"]
+    for number in ("6", "7"):
+        listed["users"].append({"user_id": number, "user_type": "C", "email": f"{number}@example.com", "status": "A"})
+        source.answers[f"users/{number}"] = {"user_id": number, "phone": ""}
+    listed["params"] = {"total_items": "6"}
+    await run.run(source, store.public_id)
+    scope = system_scope(store)
+    with active_scope(scope):
+        await delete_user(scope, "6")
+        await erase_or_anonymize(scope, 7)
+        await delete_product(scope, "12")
+    emails = await of(store, "users", "id, email")
+    assert emails == [(1, "admin@example.com"), (3, "customer@example.com"), (7, None)]
+    for since in (None, ALL):
+        report = await run.run(source, store.public_id, since=since)
+        assert ("users", "7", "another record of the store has the number 7") in report.failures, since
+        assert await of(store, "users", "id, email") == emails, since
+        assert await of(store, "products", "id, deleted_at IS NULL") == [(12, False)], since

@@ -220,7 +220,11 @@ class _Import:
 
     def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, imported: Imported) -> bool:
         before = imported.get(entity.external_id(row))
-        return before is None or self._is_changed(mark, row, before) or bool(self._arrived(before))
+        if before is None:
+            return True
+        if before.number not in self.context.known[entity.kind.own.name]:
+            return False  # it was deleted here
+        return self._is_changed(mark, row, before) or bool(self._arrived(before))
 
     def _is_changed(self, mark: bytes, row: Record, before: ImportedBefore) -> bool:
         """Return whether a record is to be written again, with `since`; since 1970 each is, also one that shows no time."""
