@@ -12,13 +12,18 @@ from domain.mails import outbox
 from domain.mails.texts import MailType
 from kernel.scope import Scope
 from kernel.text import fold
-from models.connection.database import execute, fetch
+from models.connection.database import execute, execute_later, fetch
 from models.rows import insert_rows
 
 # Without letters and digits that look alike.
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _LENGTH = 12
 
+# The order that gave a coupon and the one that used it may be cancelled at the same time: the later one sees what the earlier committed.
+_LOCK = """
+WITH locked AS MATERIALIZED (SELECT id FROM issued_coupons WHERE tenant_id = $1 AND {of} = $2 ORDER BY id FOR NO KEY UPDATE)
+SELECT 1 FROM locked WHERE id < 0
+"""
 # A coupon is usable while the order that gave it is paid; one that was used stays as it is.
 _SETTLE = """
 WITH ordered AS (SELECT id, stock_state, user_id, email, firstname FROM orders WHERE tenant_id = $1 AND id = $2), settled AS (
@@ -63,6 +68,7 @@ async def issue_coupons(scope: Scope, order_id: int, promotions: Sequence[int]) 
 
 async def settle_coupons(scope: Scope, order_id: int) -> None:
     """Activate and mail the coupons of an order that is paid, deactivate unused ones of an order that is no longer."""
+    await execute_later(_LOCK.format(of="order_id"), scope.store.id, order_id)
     for row in await fetch(_SETTLE, scope.store.id, order_id, scope.now):
         recipient = outbox.recipient_of({**row, "id": row["user_id"]})
         details = {"number": str(row["id"]), "code": row["code"]}
@@ -76,6 +82,7 @@ async def use_coupon(scope: Scope, coupon: str, order_id: int, promotions: Seque
 
 async def set_used(scope: Scope, order_id: int, is_used: bool) -> None:
     """Give back the generated coupon that an order used, or count it as used again."""
+    await execute_later(_LOCK.format(of="used_order_id"), scope.store.id, order_id)
     await execute(_SET_USED, scope.store.id, order_id, is_used)
 
 

@@ -107,6 +107,17 @@ async def test_a_coupon_that_is_given_back_after_its_own_order_was_cancelled_is_
     assert (await kit.order((product, 1), coupon_code=issued["code"])).total_cents == 900
 
 
+async def test_the_orders_that_gave_and_used_a_coupon_may_be_cancelled_at_the_same_time(kit):
+    giving, issued = await paid_order(kit)
+    product = await kit.product(stock=100)
+    for turn in range(8):
+        using = await kit.order((product, 1), coupon_code=issued["code"])
+        await asyncio.gather(*(change_status(kit.scope, order.id, "I") for order in (giving, using)))
+        after = await coupon(kit)
+        assert (after["active_at"], after["is_used"]) == (None, False), turn
+        await change_status(kit.as_admin(family="legacy"), giving.id, "P", force=True)
+
+
 async def test_without_a_coupon_the_given_promotion_does_not_apply(kit):
     await create(kit, conditions={"auto_coupons": ""}, bonuses={"order_discount": "10%"})
     product = await kit.product()
