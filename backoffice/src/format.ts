@@ -4,6 +4,11 @@ import { locale } from "./texts";
 let zone = "America/Sao_Paulo";
 let currency = "BRL";
 
+// The sign that amounts have in the store's currency.
+export function currencySign(of: string = currency): string {
+  return new Intl.NumberFormat(locale(), { style: "currency", currency: of }).formatToParts(0).find(({ type }) => type === "currency")?.value ?? of;
+}
+
 // Those of the store.
 export function setStoreFormat(format: { currency: string; time_zone: string }): void {
   currency = format.currency;
@@ -31,15 +36,17 @@ export function day(value: string | Date): string {
   return new Intl.DateTimeFormat(locale(), { day: "2-digit", month: "2-digit", timeZone: zone }).format(new Date(value));
 }
 
+const PLAIN = /^(?<whole>-?\d*)(?:[.,](?<fraction>\d{0,2}))?$/;
+const GROUPED = /^(?<whole>-?\d{1,3}(?<group>[.,])\d{3}(?:\k<group>\d{3})*)(?:(?!\k<group>)[.,](?<fraction>\d{0,2}))?$/;
+// Of the language, which are no thousands.
+const THREE_DECIMALS = { "pt-BR": /^-?\d+,\d{3}$/, en: /^-?\d+\.\d{3}$/ } as const;
+
 // An amount as a person types it, in cents; NaN for anything else.
 export function readMoney(text: string): number {
   const plain = text.replace(/R\$|[$€£\s]/g, "");
-  if (!/^-?[\d.,]*\d[\d.,]*$/.test(plain)) return Number.NaN;
-  const decimal = Math.max(plain.lastIndexOf(","), plain.lastIndexOf("."));
-  const hasDecimals = decimal >= 0 && plain.length - decimal <= 3;
-  const whole = (hasDecimals ? plain.slice(0, decimal) : plain).replace(/[.,]/g, "");
-  const fraction = hasDecimals ? plain.slice(decimal + 1).padEnd(2, "0") : "00";
-  return /^-?\d+$/.test(whole || "0") && /^\d{2}$/.test(fraction) ? Number(`${whole || "0"}${fraction}`) : Number.NaN;
+  const { whole = "", fraction = "" } = (PLAIN.exec(plain) ?? GROUPED.exec(plain))?.groups ?? {};
+  const cents = Number(`${whole.replace(/[.,]/g, "")}${fraction.padEnd(2, "0")}`);
+  return /\d/.test(whole + fraction) && Number.isSafeInteger(cents) && !THREE_DECIMALS[locale()].test(plain) ? cents : Number.NaN;
 }
 
 export function writeMoney(cents: number): string {
@@ -54,6 +61,11 @@ export function toLocal(value: string): string {
 
 export function fromLocal(text: string): string {
   const asUtc = Date.parse(`${text}Z`);
-  const offset = asUtc - Date.parse(`${toLocal(new Date(asUtc).toISOString())}Z`);
-  return new Date(asUtc + offset).toISOString();
+  const offsetAt = (time: number) => asUtc - time + (time - Date.parse(`${toLocal(new Date(time).toISOString())}Z`));
+  // The zone's offset then may be another one than hours before, where its clocks change.
+  const first = asUtc + offsetAt(asUtc);
+  return new Date(first + offsetAt(first)).toISOString();
 }
+
+// With more digits of the year an input would take what is typed after it.
+export const LAST_DAY = "9999-12-31";

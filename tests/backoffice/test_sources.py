@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from graphql import build_schema, parse, validate
 
+from domain.carts.messages import ERROR_TEXTS
 from server.assets.build import BACK_OFFICE as SOURCES
 from server.assets.build import SCHEMA
 from tests.harness.packages import BACK_OFFICE, EXAMPLE, run_node
@@ -125,6 +126,14 @@ def test_an_import_reads_what_an_export_wrote(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(seconds=2)
+def test_amounts_and_times_are_read_as_they_are_typed(tmp_path: Path) -> None:
+    folder = BACK_OFFICE.open(tmp_path)
+    program = folder / "format.mjs"
+    program.write_bytes(Path(__file__).with_name("format.mjs").read_bytes())
+    assert run_node(program, cwd=folder).splitlines() == []
+
+
+@pytest.mark.slow(seconds=2)
 def test_every_field_choice_and_action_has_a_portuguese_name(tmp_path: Path) -> None:
     described = describe(BACK_OFFICE.open(tmp_path), SCHEMA)
     fields: set[str] = set()
@@ -195,7 +204,7 @@ def test_every_refusal_has_a_portuguese_text() -> None:
     endings = re.search(r"_\(([a-z|]+)\)\$", texts)
     assert endings
     named = set(re.findall(r"^  (\w+): ", texts.partition("ENGLISH")[0], re.MULTILINE))
-    refusals = refusal_codes()
+    refusals = refusal_codes() | set(ERROR_TEXTS)
     assert len(refusals) > 150
     lacking = sorted(each for each in refusals - named if not re.search(rf"_(?:{endings[1]})$", each))
     assert not lacking, f"backoffice/src/texts/errors.ts lacks {', '.join(lacking)}"

@@ -8,7 +8,7 @@ import {
 import { isRefused, mayRead } from "../data/permissions";
 import { useDescriptions } from "../entities/load";
 import type { Field } from "../entities/types";
-import { fromLocal, readMoney, toLocal, writeMoney } from "../format";
+import { currencySign, fromLocal, LAST_DAY, readMoney, toLocal, writeMoney } from "../format";
 import { entityName, fieldName, locale, memberName } from "../texts";
 import { JsonInput } from "./json-input";
 import { Members } from "./members";
@@ -101,14 +101,14 @@ function Flag(props: Props) {
 function Money(props: Props) {
   const translate = useTranslate();
   const record = useRecordContext();
-  const currency = typeof record?.currency === "string" ? record.currency : "R$";
+  const sign = typeof record?.currency === "string" ? currencySign(record.currency) : currencySign();
   return (
     <TextInput
       {...useCommon(props)}
       format={(value: unknown) => (typeof value === "number" ? writeMoney(value) : String(value ?? ""))}
-      parse={(text: string) => (text.trim() === "" ? null : Number.isNaN(readMoney(text)) ? text : text)}
+      parse={(text: string) => (text.trim() === "" ? null : text)}
       {...moneyOnBlur(translate("form.money_invalid"))}
-      slotProps={{ input: { startAdornment: <span style={{ paddingRight: 8 }}>{currency === "BRL" ? "R$" : currency}</span> }, htmlInput: { inputMode: "decimal" } }}
+      slotProps={{ input: { startAdornment: <span style={{ paddingRight: 8 }}>{sign}</span> }, htmlInput: { inputMode: "decimal" } }}
     />
   );
 }
@@ -125,7 +125,7 @@ function Time(props: Props) {
       type="datetime-local"
       format={(value: unknown) => (typeof value === "string" && value ? toLocal(value) : "")}
       parse={(text: string) => (text ? fromLocal(text) : null)}
-      slotProps={{ inputLabel: { shrink: true } }}
+      slotProps={{ inputLabel: { shrink: true }, htmlInput: { max: `${LAST_DAY}T23:59` } }}
     />
   );
 }

@@ -17,7 +17,7 @@ import { Link as RouterLink } from "react-router-dom";
 import { mayDo } from "../../data/permissions";
 import { Value } from "../../derived/value";
 import { useDescriptions } from "../../entities/load";
-import { fromLocal, money, number, time } from "../../format";
+import { fromLocal, LAST_DAY, money, number, time } from "../../format";
 import { OfficeBoardDocument, type OfficeBoardQuery, type OrderFilter } from "../../generated";
 import { execute } from "../../graphql/client";
 import { useSession } from "../../shell/context";
@@ -71,7 +71,7 @@ export function Board() {
           <MenuItem value="">{translate("board.any")}</MenuItem>
           {payments.map(({ id, name }) => <MenuItem key={id} value={id}>{memberName(name)}</MenuItem>)}
         </TextField>
-        <TextField label={translate("board.since")} value={since} onChange={(event) => setSince(event.target.value)} name="since" type="date" slotProps={{ inputLabel: { shrink: true } }} sx={{ flex: { xs: 1, sm: "none" } }} />
+        <TextField label={translate("board.since")} value={since} onChange={(event) => setSince(event.target.value)} name="since" type="date" slotProps={{ inputLabel: { shrink: true }, htmlInput: { max: LAST_DAY } }} sx={{ flex: { xs: 1, sm: "none" } }} />
       </Box>
       <Box role="region" aria-label={translate("board.title")} tabIndex={0} sx={{ display: "grid", gridAutoFlow: "column", gridAutoColumns: { xs: "82%", sm: "280px" }, gap: 1.5, overflowX: "auto", pb: 1, scrollSnapType: { xs: "x mandatory", sm: "none" }, alignItems: "start" }}>
         {statuses.map((status) => (
