@@ -18,6 +18,17 @@ _RENEWAL = """
     })()
 """
 
+# What is sent arrives; its answer doesn't.
+_LOSE_AN_ANSWER = """
+    (fetched => {
+        window.fetch = async (...request) => {
+            await fetched(...request);
+            window.fetch = fetched;
+            throw new TypeError('Failed to fetch');
+        };
+    })(window.fetch)
+"""
+
 
 @on_desktop
 async def test_a_renewal_that_fails_is_no_end_of_the_session(clerk: Clerk) -> None:
@@ -52,6 +63,29 @@ async def test_a_sign_out_that_fails_says_so(clerk: Clerk) -> None:
         await clerk.page.wait_for("!document.body.innerText.includes('O servidor não respondeu.')")
     await clerk.page.call("Page.reload")
     await clerk.see("Início")
+
+
+@on_desktop
+async def test_a_change_whose_answer_was_lost_is_made_once(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, "view_users", "manage_users")
+    customer = await add_user(clerk.store, user_type="C")
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/user/{customer.id}", "Usuário")
+    await clerk.press("Ajustar pontos")
+    await clerk.fill("input.added", "15")
+    await clerk.page.evaluate(_LOSE_AN_ANSWER)
+    await clerk.submit(closes=False)
+    await clerk.see("O servidor não respondeu.")
+    assert await value(clerk.store, "select points from users where id = $1", customer.number) == 15
+    await clerk.submit()
+    await clerk.see("Pontos: 15")
+    assert await value(clerk.store, "select points from users where id = $1", customer.number) == 15
+    # With an answer the next one is another change, also of the same values.
+    await clerk.press("Ajustar pontos")
+    await clerk.fill("input.added", "15")
+    await clerk.submit()
+    await clerk.see("Pontos: 30")
 
 
 @on_desktop

@@ -6,6 +6,7 @@ import type { Action, Entity, Write } from "../entities/types";
 import { send } from "../graphql/client";
 import { ServerError } from "../graphql/errors";
 import { errorText } from "../texts/errors";
+import { attempts } from "./attempts";
 import { changedValues, enteredValues, formSelection, formValues, selection, typedValues, type Values } from "./values";
 
 type Id = string | number;
@@ -19,6 +20,7 @@ export interface FormRecord extends RaRecord {
 }
 
 const MOST_AT_ONCE = 1000;
+const creating = attempts();
 
 async function page(entity: Entity, selected: string, variables: Values, rest = ""): Promise<Page> {
   const parameters = ["$page: Int!", "$per_page: Int!", entity.filter && `$filter: ${entity.filter}`, entity.sort && `$sort: ${entity.sort}`];
@@ -72,9 +74,9 @@ function extraOf(write: Write | undefined, values: Values): { parameters: string
   };
 }
 
-async function change<Data = RaRecord>(query: string, variables: Values): Promise<Data> {
+async function change<Data = RaRecord>(query: string, variables: Values, key?: string): Promise<Data> {
   try {
-    const { data, errors } = await send<{ record: Data | null }>(query, variables);
+    const { data, errors } = await send<{ record: Data | null }>(query, variables, key);
     if (data.record === null && errors[0]) throw errors[0];
     return data.record as Data;
   } catch (error) {
@@ -131,17 +133,17 @@ async function update(entity: Entity, id: Id, values: Values, previous: Values, 
   return change(query, { id, input, ...extra.values, ...(expected ? { expected } : {}) });
 }
 
-async function getMany(entity: Entity, ids: readonly Id[]): Promise<RaRecord[]> {
-  return (await page(entity, entity.label, { page: 1, per_page: MOST_AT_ONCE, filter: { id: ids } })).items;
+async function getMany(entity: Entity, ids: readonly Id[], selected = ""): Promise<RaRecord[]> {
+  return (await page(entity, `${entity.label} ${selected}`, { page: 1, per_page: MOST_AT_ONCE, filter: { id: ids } })).items;
 }
 
 // Does an action with a record: the arguments that were entered, the others as the server decides.
-export async function act(action: Action, id: Id, entered: Values): Promise<void> {
+export async function act(action: Action, id: Id, entered: Values, key: string): Promise<void> {
   const values = enteredValues(typedValues(action.fields, entered), action.fields);
   const given = action.fields.filter((field) => field.name in values);
   const parameters = [`$${action.target}: ${action.targetType}`, ...given.map((field) => `$${field.name}: ${field.type}`)];
   const passed = [action.target, ...given.map((field) => field.name)].map((name) => `${name}: $${name}`);
-  await change(`mutation Act(${parameters.join(", ")}) { record: ${action.name}(${passed.join(", ")}) { __typename } }`, { ...values, [action.target]: id });
+  await change(`mutation Act(${parameters.join(", ")}) { record: ${action.name}(${passed.join(", ")}) { __typename } }`, { ...values, [action.target]: id }, key);
 }
 
 const methods = {
@@ -158,7 +160,7 @@ const methods = {
     if (!record) throw new ServerError("NOT_FOUND", errorText("NOT_FOUND", "not found"), 404);
     return { data: formRecord(entity, record) };
   },
-  getMany: async (resource: string, { ids }: { ids: Id[] }) => ({ data: await getMany(await loadEntity(resource), ids) }),
+  getMany: async (resource: string, { ids, meta }: { ids: Id[]; meta?: { selection?: string } }) => ({ data: await getMany(await loadEntity(resource), ids, meta?.selection) }),
   create: async (resource: string, { data }: { data: Values }) => {
     const entity = await loadEntity(resource);
     const fields = entity.create?.fields ?? [];
@@ -167,7 +169,8 @@ const methods = {
     for (const argument of entity.create?.extra ?? []) delete input[argument.name];
     const query = `mutation Create($input: ${entity.create?.type ?? ""}!${extra.parameters}) {
       record: ${resource}_create(input: $input${extra.passed}) { ${detailSelection(entity)} } }`;
-    return { data: formRecord(entity, await change(query, { input, ...extra.values })) };
+    const variables = { input, ...extra.values };
+    return { data: formRecord(entity, await creating([resource, variables], (key) => change(query, variables, key))) };
   },
   update: async (resource: string, { id, data, previousData, meta }: { id: Id; data: Values; previousData?: RaRecord; meta?: { overwrite?: boolean } }) => {
     const entity = await loadEntity(resource);

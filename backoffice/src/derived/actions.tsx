@@ -39,8 +39,8 @@ function ActionDialog({ action, entity, record, onClose }: DialogProps) {
   const refresh = useRefresh();
   const name = actionName(action.name, entity.name);
 
-  const submit = async (input: Values) => {
-    await act(action, record.id, input);
+  const submit = async (input: Values, key: string) => {
+    await act(action, record.id, input, key);
     notify("action.done", { type: "success", messageArgs: { name } });
     refresh();
   };

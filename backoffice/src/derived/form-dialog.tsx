@@ -7,6 +7,7 @@ import DialogContent from "@mui/material/DialogContent";
 import DialogTitle from "@mui/material/DialogTitle";
 import { Form, useTranslate } from "ra-core";
 import { type ReactNode, useId, useState } from "react";
+import { attempts } from "../data/attempts";
 import { nestedErrors } from "../data/provider";
 import { changedValues, type Values } from "../data/values";
 import type { Field } from "../entities/types";
@@ -29,7 +30,8 @@ interface Props {
   maxWidth?: "sm" | "md";
   // The present values of the inputs named by fields, where another user may change them meanwhile.
   fresh?: Fresh;
-  onSubmit: (input: Values) => Promise<void>;
+  // An attempt whose answer was lost is repeated with its key (src/data/attempts.ts).
+  onSubmit: (input: Values, key: string) => Promise<void>;
   onClose: () => void;
   children: ReactNode;
 }
@@ -39,6 +41,7 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
   const titleId = useId();
   const [refusal, setRefusal] = useState("");
   const [isRunning, setRunning] = useState(false);
+  const [attempt] = useState(attempts);
   const [record] = useState({ id: "form", input: values });
   const show = fresh?.show ?? ((shown: Values) => shown);
   const [before, setBefore] = useState(values);
@@ -57,7 +60,7 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
     setRunning(true);
     try {
       if (!(await isUnchanged(input))) return undefined;
-      await onSubmit(input);
+      await attempt(input, (key) => onSubmit(input, key));
       onClose();
       return undefined;
     } catch (error) {

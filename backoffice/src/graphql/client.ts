@@ -14,15 +14,15 @@ interface Answer<Data> {
 
 export async function execute<Data, Variables>(
   document: TypedDocumentString<Data, Variables>,
-  ...[variables]: Variables extends Record<string, never> ? [] : [Variables]
+  ...[variables, key]: Variables extends Record<string, never> ? [] : [Variables, key?: string]
 ): Promise<Data> {
-  return (await send<Data>(String(document), (variables ?? {}) as Values)).data;
+  return (await send<Data>(String(document), (variables ?? {}) as Values, key)).data;
 }
 
 // For documents that are written at run time, from the description of an entity.
-export async function send<Data = Values>(query: string, variables: Values = {}): Promise<Answer<Data> & { data: Data }> {
+export async function send<Data = Values>(query: string, variables: Values = {}, key?: string): Promise<Answer<Data> & { data: Data }> {
   const body = JSON.stringify({ query, variables });
-  return complete<Data>(await post(body, { "Content-Type": "application/json" }));
+  return complete<Data>(await post(body, { "Content-Type": "application/json", ...(key ? { "Idempotency-Key": key } : {}) }));
 }
 
 // An operation with a file (docs/reference/graphql.md#multipart-requests).

@@ -112,7 +112,7 @@ function AdjustDialog({ id, onClose }: { id: string; onClose: () => void }) {
   return (
     <FormDialog
       title={translate("customer.adjust")} values={{ added: null, reason: "" }} onClose={onClose}
-      onSubmit={({ added, reason }) => change(() => execute(OfficePointsDocument, { user_id: id, points: Number(added), reason: String(reason ?? "") }))}
+      onSubmit={({ added, reason }, key) => change(() => execute(OfficePointsDocument, { user_id: id, points: Number(added), reason: String(reason ?? "") }, key))}
     >
       <NumberInput source="input.added" label="customer.adjust_points" helperText={false} fullWidth isRequired validate={(value: unknown) => (Number.isInteger(value) && value !== 0 ? undefined : "customer.adjust_invalid")} />
       <TextInput source="input.reason" label="customer.reason" helperText={false} fullWidth />

@@ -70,7 +70,7 @@ function RefundDialog({ payment, onClose }: { payment: Payment; onClose: () => v
   return (
     <FormDialog
       title={translate("order.refund_of", { number: payment.number })} button={translate("order.refund")} values={{ amount_cents: rest }} onClose={onClose}
-      onSubmit={({ amount_cents }) => change(() => execute(OfficeRefundDocument, { payment_id: payment.id, amount_cents: cents(amount_cents) ?? 0 }))}
+      onSubmit={({ amount_cents }, key) => change(() => execute(OfficeRefundDocument, { payment_id: payment.id, amount_cents: cents(amount_cents) ?? 0 }, key))}
     >
       <MoneyInput source="input.amount_cents" label={translate("order.amount")} helperText={money(rest, payment.currency)} />
     </FormDialog>
@@ -93,7 +93,7 @@ function RecordDialog({ order, onClose }: { order: Order; onClose: () => void })
   return (
     <FormDialog
       title={translate("order.record_payment")} values={{ amount_cents: order.total_cents, kind: "" }} onClose={onClose}
-      onSubmit={({ amount_cents, kind }) => change(() => execute(OfficePaymentRecordDocument, { order_id: order.id, amount_cents: cents(amount_cents) ?? 0, kind: String(kind ?? "") }))}
+      onSubmit={({ amount_cents, kind }, key) => change(() => execute(OfficePaymentRecordDocument, { order_id: order.id, amount_cents: cents(amount_cents) ?? 0, kind: String(kind ?? "") }, key))}
     >
       <MoneyInput source="input.amount_cents" label={translate("order.amount")} />
       <TextInput source="input.kind" label="order.payment_kind" helperText={false} fullWidth />

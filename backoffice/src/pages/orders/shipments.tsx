@@ -70,13 +70,13 @@ function NewShipment({ order, next, onClose }: Props & { onClose: () => void }) 
   const change = useChange();
   const lines = order.items.filter((line) => toShip(line) > 0);
   const values = { lines: lines.map((line) => ({ line_id: line.id, quantity: toShip(line) })), carrier: "", tracking_number: "", comments: "", order_status: "" };
-  const submit = (input: Values) => {
+  const submit = (input: Values, key: string) => {
     const chosen = (input.lines as { line_id: string; quantity: number | null }[]).filter(({ quantity }) => (quantity ?? 0) > 0);
     const { carrier, tracking_number, comments, order_status } = input as Record<string, string | null>;
     const text = { carrier: carrier ?? "", tracking_number: tracking_number ?? "", comments: comments ?? "" };
     const method = order.shipping_method ? { shipping_method_id: order.shipping_method.id } : {};
     const status = order_status ? { order_status } : {};
-    return change(() => execute(OfficeShipmentCreateDocument, { input: { order_id: order.id, ...text, ...method, ...status, lines: chosen.map(({ line_id, quantity }) => ({ line_id, quantity: quantity ?? 0 })) } }));
+    return change(() => execute(OfficeShipmentCreateDocument, { input: { order_id: order.id, ...text, ...method, ...status, lines: chosen.map(({ line_id, quantity }) => ({ line_id, quantity: quantity ?? 0 })) } }, key));
   };
   return (
     <FormDialog title={translate("order.ship_title")} button={translate("order.ship")} values={values} onSubmit={submit} onClose={onClose}>

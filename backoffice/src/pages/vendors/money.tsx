@@ -31,7 +31,7 @@ export function PayoutButton({ vendor }: { vendor: Vendor }) {
       {isOpen && (
         <FormDialog
           title={translate("vendor.pay_out")} values={{ amount_cents: available, note: "" }} onClose={() => setOpen(false)}
-          onSubmit={({ amount_cents, note }) => change(() => execute(OfficePayoutCreateDocument, { vendor_id: vendor.id, amount_cents: cents(amount_cents) ?? 0, note: String(note ?? "") }))}
+          onSubmit={({ amount_cents, note }, key) => change(() => execute(OfficePayoutCreateDocument, { vendor_id: vendor.id, amount_cents: cents(amount_cents) ?? 0, note: String(note ?? "") }, key))}
         >
           <Box>{translate("vendor.pay_out_help")}</Box>
           <MoneyInput source="input.amount_cents" label={translate("order.amount")} helperText={money(available)} />
@@ -95,7 +95,7 @@ export function Ledger({ vendor, entries }: { vendor: Vendor; entries: VendorEnt
       {isOpen && (
         <FormDialog
           title={translate("vendor.adjust")} values={{ amount_cents: null, reason: "" }} onClose={() => setOpen(false)}
-          onSubmit={({ amount_cents, reason }) => change(() => execute(OfficeLedgerAdjustDocument, { vendor_id: vendor.id, amount_cents: cents(amount_cents) ?? 0, reason: String(reason ?? "") }))}
+          onSubmit={({ amount_cents, reason }, key) => change(() => execute(OfficeLedgerAdjustDocument, { vendor_id: vendor.id, amount_cents: cents(amount_cents) ?? 0, reason: String(reason ?? "") }, key))}
         >
           <MoneyInput source="input.amount_cents" label={translate("vendor.adjust_amount")} />
           <TextInput source="input.reason" label="order.reason" helperText={false} fullWidth isRequired />
