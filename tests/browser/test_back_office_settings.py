@@ -55,6 +55,22 @@ async def test_settings_are_grouped_and_changed_by_their_types(clerk: Clerk) -> 
 
 
 @on_desktop
+async def test_the_setting_that_was_refused_alone_is_saved_by_the_next_attempt(clerk: Clerk) -> None:
+    await open_settings(clerk)
+    await clerk.press("Alterar: Pagamentos")
+    await clerk.page.wait_for("document.querySelector(\"[name='input.pix_minutes']\") !== null")
+    await clerk.fill("input.pix_minutes", "55")
+    await clerk.fill("input.boleto_days", "-1")
+    await clerk.submit(closes=False)
+    refused = "document.querySelector(\"[name='input.boleto_days']\").getAttribute('aria-invalid') === 'true'"
+    await clerk.page.wait_for(refused)
+    assert await stored(clerk, "pix_minutes") == 55
+    await clerk.fill("input.boleto_days", "4")
+    await clerk.submit()
+    assert await stored(clerk, "boleto_days") == 4
+
+
+@on_desktop
 async def test_who_may_only_read_settings_is_offered_no_change(clerk: Clerk) -> None:
     await open_settings(clerk, "view_settings")
     assert await clerk.page.evaluate("document.querySelectorAll('main button').length") == 0

@@ -50,7 +50,8 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
   // Shows what another user changed meanwhile, once: the next attempt saves.
   const isUnchanged = async (mine: Values) => {
     const theirs = await fresh?.read();
-    if (!theirs || !Object.keys(changedValues(theirs, before)).length) return true;
+    // What is theirs already, as when a part of an earlier attempt was saved, is nothing to choose.
+    if (!theirs || !Object.keys(changedValues(theirs, before)).some((name) => name in changedValues(mine, theirs))) return true;
     setConflict({ mine, theirs });
     setBefore(theirs);
     return false;
