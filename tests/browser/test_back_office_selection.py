@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
 from tests.harness.records import PASSWORD, add_category, add_product, add_user
-from tests.harness.scopes import rows, value
+from tests.harness.scopes import execute, rows, value
 
 pytestmark = OFFICE_MARKS
 CLERK = ("view_products", "manage_products", "view_catalog", "manage_catalog")
@@ -48,6 +48,34 @@ async def test_the_status_of_chosen_products_changes_and_they_are_deleted(clerk:
         await clerk.see("3 registros excluídos")
         count = "select count(*) from products where name like $1 and deleted_at is null"
         assert await value(clerk.store, count, f"{word}%") == 0
+
+
+@on_desktop
+async def test_orders_of_several_pages_change_their_status_and_those_refused_stay_chosen(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, "view_orders", "manage_orders", "view_statuses")
+    orders = await rows(
+        clerk.store, "select id from orders where status = 'O' and deleted_at is null order by id limit 3"
+    )
+    first, second, third = (row["id"] for row in orders)
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go("/order", "Pedidos")
+    for number in (first, second, third):
+        await clerk.fill("search", str(number))
+        await clerk.page.wait_for(
+            f"[...document.querySelectorAll('main input[type=checkbox]')].some(each => each.ariaLabel.endsWith(': {number}'))"
+        )
+        await clerk.page.evaluate(_CHOOSE % f": {number}")
+    await clerk.see("3 selecionados")
+    await clerk.press("Mudar o status")
+    await clerk.page.click("[role=dialog] [role=combobox]")
+    await clerk.press("Processado")
+    await execute(clerk.store, "update orders set status = 'C' where id = $1", first)
+    await clerk.submit()
+    await clerk.see("1 recusado: O pedido não pode ir para este status.")
+    await clerk.see("1 selecionado")
+    saved = await rows(clerk.store, "select status from orders where id = any($1) order by id", [first, second, third])
+    assert [row["status"] for row in saved] == ["C", "P", "P"]
 
 
 @on_desktop

@@ -24,9 +24,10 @@ export function hasBulkActions(entity: Entity): boolean {
 export function BulkActions({ entity }: { entity: Entity }) {
   const { run, done } = useEach();
   const provider = useDataProvider();
+  const translate = useTranslate();
   const status = statusOf(entity);
   const set = (id: Identifier, value: string) => provider.update(entity.name, { id, data: { input: { status: value } }, previousData: { id, input: {} }, meta: { overwrite: true } });
-  if (done !== null) return <LinearProgress variant="determinate" value={done * 100} aria-label={String(Math.round(done * 100))} sx={{ flex: 1 }} />;
+  if (done !== null) return <LinearProgress variant="determinate" value={done * 100} aria-label={translate("list.done", { percent: Math.round(done * 100) })} sx={{ flex: 1 }} />;
   return (
     <>
       {status && <SetStatus field={status} onChoose={(value) => void run((id) => set(id, value), "ra.notification.updated")} />}
@@ -36,7 +37,7 @@ export function BulkActions({ entity }: { entity: Entity }) {
 }
 
 // Does something with each chosen record; `done` is the share of them while it runs.
-function useEach() {
+export function useEach() {
   const { selectedIds, onSelect } = useListContext();
   const notify = useNotify();
   const refresh = useRefresh();

@@ -77,6 +77,7 @@ export const APP: Texts = {
   "action.sure": ["%{name}?", "%{name}?"],
   "related.none": ["Nada ainda.", "Nothing yet."],
   "related.all": ["Ver todos (%{smart_count})", "Show all (%{smart_count})"],
+  "list.done": ["%{percent} % feito", "%{percent} % done"],
   "list.delete": ["Excluir %{smart_count} registro |||| Excluir %{smart_count} registros", "Delete %{smart_count} record |||| Delete %{smart_count} records"],
   "list.some_refused": ["%{smart_count} recusado: %{reason} |||| %{smart_count} recusados: %{reason}", "%{smart_count} refused: %{reason}"],
   "list.all": ["Todos", "All"],

@@ -2,10 +2,11 @@
 import Button from "@mui/material/Button";
 import ToggleButton from "@mui/material/ToggleButton";
 import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
-import { type RaRecord, useListContext, useTranslate } from "ra-core";
+import { type RaRecord, useGetMany, useListContext, useTranslate } from "ra-core";
 import { useState } from "react";
 import { useSearchParams } from "react-router-dom";
 import { mayDo } from "../../data/permissions";
+import { useEach } from "../../derived/bulk-actions";
 import { EntityList } from "../../derived/list";
 import { useEntity } from "../../entities/load";
 import { useSession } from "../../shell/context";
@@ -17,6 +18,7 @@ import { StatusDialog } from "./status";
 
 const VIEW = "view";
 const BOARD = "board";
+const STATUS = { selection: "status" };
 
 export default function OrderList() {
   const entity = useEntity("order");
@@ -43,18 +45,17 @@ function SetStatus() {
   const translate = useTranslate();
   const { me } = useSession();
   const statuses = useOrderStatuses();
-  const { data = [], selectedIds, onUnselectItems } = useListContext<RaRecord & { status: string }>();
+  const { selectedIds } = useListContext();
+  const { run } = useEach();
+  // Those of other pages too.
+  const { data = [] } = useGetMany<RaRecord & { status: string }>("order", { ids: selectedIds, meta: STATUS });
   const [isOpen, setOpen] = useState(false);
-  const orders = data.filter(({ id }) => selectedIds.includes(id)).map(({ id, status }) => ({ id: String(id), status }));
+  const orders = data.filter(Boolean).map(({ id, status }) => ({ id: String(id), status }));
   const choices = statuses.filter(({ letter }) => orders.every(({ status }) => nextStatuses(statuses, status, me.role === "vendor").some((each) => each.letter === letter)));
-  const close = () => {
-    setOpen(false);
-    onUnselectItems();
-  };
   return (
     <>
-      <Button size="small" onClick={() => setOpen(true)}>{translate("order.set_status")}</Button>
-      {isOpen && <StatusDialog orders={orders} choices={choices} onClose={close} />}
+      <Button size="small" disabled={!orders.length} onClick={() => setOpen(true)}>{translate("order.set_status")}</Button>
+      {isOpen && <StatusDialog orders={orders} choices={choices} run={(set) => run((id) => set(String(id)), "ra.notification.updated")} onClose={() => setOpen(false)} />}
     </>
   );
 }

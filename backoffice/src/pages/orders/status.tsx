@@ -14,10 +14,12 @@ interface Props {
   orders: readonly { id: string; status: string }[];
   choices: readonly OrderStatus[];
   chosen?: string;
+  // What runs the change of each order; by default of the only one.
+  run?: (set: (id: string) => Promise<unknown>) => Promise<void>;
   onClose: () => void;
 }
 
-export function StatusDialog({ orders, choices, chosen = "", onClose }: Props) {
+export function StatusDialog({ orders, choices, chosen = "", run, onClose }: Props) {
   const translate = useTranslate();
   const change = useChange();
   const options = choices.map(({ letter, description }) => ({ id: letter, name: description }));
@@ -25,12 +27,11 @@ export function StatusDialog({ orders, choices, chosen = "", onClose }: Props) {
     <FormDialog
       title={translate("order.set_status")}
       values={{ status: chosen, reason: "", restock: false, carrier: "", tracking_code: "" }}
-      onSubmit={({ status, reason, restock, carrier, tracking_code }) =>
-        change(async () => {
-          const values = { status: String(status), reason: String(reason ?? ""), restock: Boolean(restock), carrier: String(carrier ?? ""), tracking_code: String(tracking_code ?? "") };
-          for (const { id } of orders) await execute(OfficeOrderStatusDocument, { ...values, id, carrier: values.carrier || null, tracking_code: values.tracking_code || null });
-        })
-      }
+      onSubmit={({ status, reason, restock, carrier, tracking_code }) => {
+        const values = { status: String(status), reason: String(reason ?? ""), restock: Boolean(restock), carrier: String(carrier ?? "") || null, tracking_code: String(tracking_code ?? "") || null };
+        const set = (id: string) => execute(OfficeOrderStatusDocument, { ...values, id });
+        return run ? run(set) : change(() => Promise.all(orders.map(({ id }) => set(id))));
+      }}
       onClose={onClose}
     >
       <SelectInput source="input.status" label="order.status" choices={options} translateChoice={false} isRequired validate={(value: unknown) => (value ? undefined : "ra.validation.required")} helperText={choices.length ? false : "order.no_next"} fullWidth />
