@@ -222,6 +222,12 @@ async def test_addresses_notes_and_the_fiscal_note_are_written_and_their_errors_
     await submit(clerk)
     await clerk.see("embrulhar para presente")
     assert await of_order(clerk, order, "details") == "embrulhar para presente"
+    await execute(clerk.store, "update orders set firstname = 'Ana Maria', lastname = 'Sá' where public_id = $1", order)
+    await clerk.page.call("Page.reload")
+    await clerk.press("Alterar: Contato")
+    await clerk.fill("input.lastname", "Maria Souza")
+    await submit(clerk)
+    await clerk.see("Ana Maria Souza")
     await clerk.press("Alterar: Endereço de entrega")
     await clerk.fill("input.street", "Rua do Ouvidor")
     await submit(clerk)

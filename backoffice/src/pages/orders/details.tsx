@@ -29,7 +29,7 @@ interface EditProps {
   read: (order: Order) => Values;
   order: Order;
   // What is written with the entered values.
-  write: (entered: Values) => Promise<unknown>;
+  write: (changed: Values, entered: Values) => Promise<unknown>;
 }
 
 // A button that opens a form of some texts.
@@ -47,7 +47,7 @@ function EditTexts({ title, names, read, order, write }: EditProps) {
     <>
       <Button size="small" onClick={() => setValues(read(order))} aria-label={`${translate("order.edit")}: ${title}`}>{translate("order.edit")}</Button>
       {values && (
-        <FormDialog title={title} button={translate("ra.action.save")} values={values} fresh={fresh} onClose={() => setValues(null)} onSubmit={(entered) => change(() => write(changed(entered, values)))}>
+        <FormDialog title={title} button={translate("ra.action.save")} values={values} fresh={fresh} onClose={() => setValues(null)} onSubmit={(entered) => change(() => write(changed(entered, values), entered))}>
           {names.map((name) => <TextInput key={name} source={`input.${name}`} label={fieldName(name)} helperText={false} fullWidth multiline={isLong(name)} {...(isLong(name) ? { minRows: 3 } : {})} />)}
         </FormDialog>
       )}
@@ -67,10 +67,14 @@ function contact({ customer }: Order): Values {
   return { firstname, lastname: rest.join(" "), email: customer.email, phone: customer.phone ?? "" };
 }
 
+// An order has one name, which is cut here: a part of it that changed would be joined to another part than the one that is shown.
+const named = (changes: Values, { firstname, lastname }: Values): Values =>
+  "firstname" in changes || "lastname" in changes ? { ...changes, firstname: firstname ?? "", lastname: lastname ?? "" } : changes;
+
 export function Customer({ order }: { order: Order }) {
   const translate = useTranslate();
   const { customer } = order;
-  const edit = mayDo("order_create") && <EditTexts title={translate("order.contact")} names={CONTACT} read={contact} order={order} write={(entered) => update(order, entered)} />;
+  const edit = mayDo("order_create") && <EditTexts title={translate("order.contact")} names={CONTACT} read={contact} order={order} write={(entered, values) => update(order, named(entered, values))} />;
   return (
     <Section title={translate("order.customer")} actions={edit}>
       <Box sx={{ overflowWrap: "anywhere" }}>

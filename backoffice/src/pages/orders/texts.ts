@@ -22,7 +22,7 @@ export const ORDERS: Texts = {
   "order.coupon": ["Cupom", "Coupon"],
   "order.points": ["Pontos", "Points"],
   "order.customer": ["Cliente", "Customer"],
-  "order.contact": ["Alterar contato", "Change the contact"],
+  "order.contact": ["Contato", "Contact"],
   "order.shipping_address": ["Endereço de entrega", "Shipping address"],
   "order.billing_address": ["Endereço de cobrança", "Billing address"],
   "order.edit": ["Alterar", "Change"],
