@@ -65,6 +65,20 @@ async def drop_file(clerk: Clerk, rows: list[dict[str, str]]) -> None:
     await clerk.page.evaluate(_DROP % json.dumps("\ufeff" + text.getvalue()))
 
 
+@on_desktop
+async def test_a_file_in_the_encoding_of_windows_keeps_its_letters(clerk: Clerk) -> None:
+    await begin(clerk)
+    await clerk.go("/import/category", "Importar")
+    text = "name;description\r\nLouças e cerâmica;Feito à mão\r\n"
+    await clerk.page.evaluate(_DROP % f"new Uint8Array({list(text.encode('cp1252'))})")
+    await clerk.see("1 linha cria um registro.")
+    await clerk.press("Importar 1 linha")
+    await clerk.see("Na fila")
+    await work()
+    await clerk.see("Todas as linhas foram importadas.")
+    assert await value(clerk.store, "select description from categories where name = 'Louças e cerâmica'")
+
+
 @each_width
 async def test_an_export_is_changed_and_imported_again(clerk: Clerk) -> None:
     await begin(clerk)

@@ -36,10 +36,8 @@ export function canImport(entity: Entity): boolean {
 
 // Throws an error whose message is the key of a text.
 export async function readSheet(file: File, entity: Entity, { enums }: Descriptions): Promise<Sheet> {
-  const delimiter = await delimiterOf(file);
-  const { data, meta } = await new Promise<{ data: Record<string, string>[]; meta: { fields?: string[] | undefined } }>((resolve, reject) => {
-    parse<Record<string, string>>(file, { header: true, delimiter, complete: resolve, error: reject });
-  });
+  const text = await textOf(file);
+  const { data, meta } = parse<Record<string, string>>(text, { header: true, delimiter: delimiterOf(text) });
   const headers = (meta.fields ?? []).map((header) => header.trim());
   const hasIds = headers.includes(ID.name) && data.some((row) => row[ID.name]?.trim());
   const kind = UPSERTS[entity.name] && mayDo(UPSERTS[entity.name] ?? "") ? "upsert" : hasIds ? "update" : "create";
@@ -69,9 +67,19 @@ export async function readSheet(file: File, entity: Entity, { enums }: Descripti
   return { kind, columns: columns.filter((field) => field !== undefined), ignored, rows: lines.filter(Boolean).length, lines, problems };
 }
 
+// Spreadsheets save CSV as UTF-8, or in the encoding of Windows.
+async function textOf(file: File): Promise<string> {
+  const bytes = await file.arrayBuffer();
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
+}
+
 // That of the names of the columns: texts in the rows may have any of them.
-async function delimiterOf(file: File): Promise<string> {
-  const [names = ""] = (await file.slice(0, 65_536).text()).split("\n");
+function delimiterOf(text: string): string {
+  const [names = ""] = text.slice(0, 65_536).split("\n");
   const count = (delimiter: string) => names.split(delimiter).length;
   return [",", ";", "\t"].reduce((best, each) => (count(each) > count(best) ? each : best));
 }
