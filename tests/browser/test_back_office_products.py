@@ -203,3 +203,20 @@ async def test_who_may_only_read_products_changes_nothing(clerk: Clerk) -> None:
     await clerk.go(f"/product/{product}", "Produto")
     await clerk.check("product-read-only")
     assert await clerk.page.evaluate("document.querySelectorAll('main input:not(:disabled)').length") == 0
+
+
+@on_desktop
+async def test_a_file_that_is_no_picture_says_so(clerk: Clerk) -> None:
+    await open_product(clerk, "Com foto quebrada")
+    drop = """
+        (dropped => {
+            dropped.items.add(new File(['x'], %s, {type: %s}));
+            const drop = new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: dropped});
+            document.querySelector('[data-pictures]').dispatchEvent(drop);
+        })(new DataTransfer())
+    """
+    await clerk.page.evaluate(drop % ("'nota.txt'", "'text/plain'"))
+    await clerk.see("nota.txt: Este tipo de arquivo não é aceito")
+    await clerk.page.evaluate(drop % ("'foto.png'", "'image/png'"))
+    await clerk.see("foto.png: O arquivo está danificado, ou não é deste tipo")
+    assert await clerk.page.evaluate(_PICTURES) == 0

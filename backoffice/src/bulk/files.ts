@@ -1,4 +1,6 @@
 // The files of bulk operations: at this server, to which alone the page may connect, or elsewhere, where a link leads.
+import { reach, statusError } from "../graphql/errors";
+
 const OWN_PATH = "/files/bulk/";
 
 // The path of a file at this server.
@@ -8,8 +10,8 @@ export function ownPath(url: string): string | undefined {
 }
 
 export async function* readLines(path: string): AsyncGenerator<string> {
-  const response = await fetch(path);
-  if (!response.ok || !response.body) throw new Error(String(response.status));
+  const response = await reach(path);
+  if (!response.ok || !response.body) throw statusError(response.status);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -14,7 +14,7 @@ const IN_A_FORM = "mutation Upload($file: Upload!) { media: media_upload(file: $
 // Files are at an object storage.
 let isElsewhere = false;
 
-export async function uploadMedia(file: File, onProgress: (share: number) => void): Promise<Uploaded> {
+async function uploadMedia(file: File, onProgress: (share: number) => void): Promise<Uploaded> {
   if (isElsewhere) return inForm(file);
   const input = { file_name: file.name, mime_type: file.type || "application/octet-stream", bytes: file.size };
   const { media_upload_create: signed } = await execute(MediaUploadCreateDocument, { input });
@@ -23,6 +23,12 @@ export async function uploadMedia(file: File, onProgress: (share: number) => voi
   if (isElsewhere) return inForm(file);
   await put(`${pathname}${search}`, signed.headers as Record<string, string>, file, onProgress);
   return (await execute(MediaUploadCompleteDocument, { media_id: signed.media_id })).media_upload_complete;
+}
+
+// What is dropped may be any file, and a store keeps others too.
+export async function uploadPicture(file: File, onProgress: (share: number) => void): Promise<Uploaded> {
+  if (!file.type.startsWith("image/")) throw new ServerError("mime_type_invalid", errorText("mime_type_invalid", "this is no picture"), 400);
+  return uploadMedia(file, onProgress);
 }
 
 async function inForm(file: File): Promise<Uploaded> {

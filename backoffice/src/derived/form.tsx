@@ -11,7 +11,7 @@ import { useFormState } from "react-hook-form";
 import { mayAct } from "../data/permissions";
 import { ORDER } from "../entities/order";
 import type { Entity, Field, Kind, Write } from "../entities/types";
-import { ServerError } from "../graphql/errors";
+import { wholeText } from "../graphql/errors";
 import { FieldInput, isLong } from "./input";
 
 // Objects and long texts have the whole width; objects come last.
@@ -85,10 +85,5 @@ function FormToolbar({ entity, isNew }: { entity: Entity; isNew: boolean }) {
 // The errors of fields that the form shows no input for, or that concern no field.
 export function useNotifyError(): (error: unknown) => void {
   const notify = useNotify();
-  const translate = useTranslate();
-  return (error) => {
-    const fields = error instanceof ServerError ? Object.keys(error.fields) : [];
-    const text = error instanceof Error ? error.message : translate("ra.notification.http_error");
-    notify(fields.length ? `${text} (${fields.join(", ")})` : text, { type: "error" });
-  };
+  return (error) => notify(wholeText(error), { type: "error" });
 }

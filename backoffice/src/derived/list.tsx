@@ -71,7 +71,7 @@ function Actions({ entity }: { entity: Entity }) {
   const translate = useTranslate();
   return (
     <TopToolbar>
-      {entity.filters.length > 0 && <FilterButton />}
+      {entity.filters.length > 0 && <FilterButton disableSaveQuery />}
       <Suspense><BulkButtons entity={entity} /></Suspense>
       {entity.create && mayAct("create", entity.name) && <Button component={Link} to={`/${entity.name}/create`} size="small" startIcon={<Add />}>{translate("ra.action.create")}</Button>}
     </TopToolbar>

@@ -11,7 +11,8 @@ import IconButton from "@mui/material/IconButton";
 import TextField from "@mui/material/TextField";
 import { useInput, useTranslate } from "ra-core";
 import { type DragEvent, useRef, useState } from "react";
-import { uploadMedia } from "../data/uploads";
+import { uploadPicture } from "../data/uploads";
+import { ServerError, wholeText } from "../graphql/errors";
 import { Picture } from "./value";
 
 interface Image {
@@ -28,6 +29,9 @@ interface Props {
 
 const SIZE = 128;
 
+// Of a file, whatever field of the upload it is.
+const reasonOf = (error: unknown) => (error instanceof ServerError && Object.values(error.fields).join(" ")) || wholeText(error);
+
 // Sends several files at a time; `share` is how much of all of them was sent, while they are.
 function useUploads(add: (images: Image[]) => void) {
   const [share, setShare] = useState<number | null>(null);
@@ -40,10 +44,10 @@ function useUploads(add: (images: Image[]) => void) {
     };
     setShare(0);
     setProblem("");
-    const results = await Promise.allSettled(files.map((file, index) => uploadMedia(file, progress(index))));
+    const results = await Promise.allSettled(files.map((file, index) => uploadPicture(file, progress(index))));
     // Those that arrived stay, in the order in which they were chosen.
     add(results.flatMap((result) => (result.status === "fulfilled" ? [{ media_id: result.value.id, url: result.value.url, alt: "" }] : [])));
-    const refusals = results.flatMap((result, index) => (result.status === "rejected" ? [`${files[index]?.name ?? ""}: ${(result.reason as Error).message}`] : []));
+    const refusals = results.flatMap((result, index) => (result.status === "rejected" ? [`${files[index]?.name ?? ""}: ${reasonOf(result.reason)}`] : []));
     setProblem(refusals.join(" "));
     setShare(null);
   };
@@ -58,6 +62,9 @@ export function PicturesInput({ source, label, isList }: Props) {
   const latest = useRef(images);
   latest.current = images;
   const set = (changed: Image[]) => field.onChange(isList ? changed : (changed.at(-1) ?? null));
+  // Of the pictures, or of a part of one.
+  const error = fieldState.error as { message?: string; media_id?: { message?: string } } | undefined;
+  const refusal = error?.message ?? error?.media_id?.message;
   const { share, problem, send } = useUploads((added) => added.length && set([...latest.current, ...added]));
   const [dragged, setDragged] = useState<number | null>(null);
   const [isOver, setOver] = useState(false);
@@ -88,7 +95,7 @@ export function PicturesInput({ source, label, isList }: Props) {
   return (
     <Box component="fieldset" data-pictures onDrop={drop} onDragOver={over} onDragLeave={() => setOver(false)} sx={{ border: isOver ? "2px dashed" : "1px solid", borderColor: isOver ? "primary.main" : "divider", borderRadius: 2, p: 2, m: 0, mb: 2, width: "100%", minWidth: 0 }}>
       <Box component="legend" sx={{ px: 0.5, fontSize: "0.85rem", color: "text.secondary" }}>{label}</Box>
-      {(problem || fieldState.error) && <Alert severity="error" sx={{ mb: 1 }}>{problem || fieldState.error?.message}</Alert>}
+      {(problem || refusal) && <Alert severity="error" sx={{ mb: 1 }}>{problem || refusal}</Alert>}
       {images.length > 1 && <Box sx={{ fontSize: "0.85rem", color: "text.secondary", mb: 1, display: { xs: "none", md: "block" } }}>{translate("form.drag")}</Box>}
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: `repeat(auto-fill, minmax(min(${SIZE}px, 100%), 1fr))`, maxWidth: "100%" }}>
         {images.map((image, index) => (

@@ -1,4 +1,5 @@
 // Errors of the server, as clients of /graphql see them (docs/reference/graphql.md#errors).
+import { fieldName } from "../texts";
 import { errorText } from "../texts/errors";
 
 export interface GraphQLErrorBody {
@@ -30,12 +31,19 @@ export function statusError(status: number, message = "", reason = ""): ServerEr
 }
 
 // Throws what a person reads where the server doesn't answer.
-export async function reach(path: string, request: RequestInit): Promise<Response> {
+export async function reach(path: string, request: RequestInit = {}): Promise<Response> {
   try {
     return await fetch(path, request);
   } catch {
     throw toServerError({ message: "", extensions: { code: "UNREACHABLE" } });
   }
+}
+
+// With the errors of fields, where no input shows them.
+export function wholeText(error: unknown): string {
+  if (!(error instanceof ServerError)) return error instanceof Error ? error.message : String(error);
+  const fields = Object.entries(error.fields).map(([path, text]) => `${fieldName(path.replace(/\[\d+\]/g, "").split(".").at(-1) ?? path)}: ${text}.`);
+  return [error.message, ...fields].join(" ");
 }
 
 const STATUS: Record<string, number> = { UNAUTHENTICATED: 401, FORBIDDEN: 403, NOT_FOUND: 404, CONFLICT: 409, RATE_LIMITED: 429 };

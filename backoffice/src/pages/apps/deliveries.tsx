@@ -5,7 +5,7 @@ import FormControlLabel from "@mui/material/FormControlLabel";
 import Link from "@mui/material/Link";
 import Switch from "@mui/material/Switch";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useNotify, useTranslate } from "ra-core";
+import { useTranslate } from "ra-core";
 import { useState } from "react";
 import { Link as RouterLink } from "react-router-dom";
 import { mayDo, mayRead } from "../../data/permissions";
@@ -13,7 +13,7 @@ import { Value } from "../../derived/value";
 import { number, time } from "../../format";
 import { OfficeDeliveriesDocument, OfficeRedeliverDocument, type OfficeDeliveriesQuery } from "../../generated";
 import { execute } from "../../graphql/client";
-import { useChange } from "../change";
+import { usePress } from "../change";
 import { Nothing } from "../orders/parts";
 
 type Delivery = NonNullable<OfficeDeliveriesQuery["event_delivery_page"]>["items"][number];
@@ -46,22 +46,15 @@ export function Deliveries({ endpoint }: { endpoint: string }) {
 
 function DeliveryRow({ delivery }: { delivery: Delivery }) {
   const translate = useTranslate();
-  const notify = useNotify();
-  const change = useChange("event_delivery", "home");
-  const redeliver = async () => {
-    try {
-      await change(() => execute(OfficeRedeliverDocument, { id: delivery.id }), "apps.redelivered");
-    } catch (error) {
-      notify(error instanceof Error ? error.message : String(error), { type: "error" });
-    }
-  };
+  const press = usePress("event_delivery", "home");
+  const redeliver = () => press(() => execute(OfficeRedeliverDocument, { id: delivery.id }), "apps.redelivered");
   const details = [time(delivery.created_at), translate("apps.tries", { smart_count: delivery.tries }), delivery.last_status, delivery.last_error];
   return (
     <Box component="li" data-delivery={delivery.state} sx={{ display: "flex", flexWrap: "wrap", gap: 1, alignItems: "center" }}>
       <Link component={RouterLink} to={`/event_delivery/${delivery.id}`}>{delivery.event}</Link>
       <Value field={{ name: "state", kind: "enum", enum: "DeliveryState" }} value={delivery.state} />
       <Box component="span" sx={{ flex: 1, minWidth: 140, color: "text.secondary", fontSize: "0.85rem", overflowWrap: "anywhere" }}>{details.filter(Boolean).join(" · ")}</Box>
-      {mayDo("event_delivery_redeliver") && <Button size="small" onClick={() => void redeliver()} aria-label={`${translate("apps.redeliver")}: ${delivery.event} ${time(delivery.created_at)}`}>{translate("apps.redeliver")}</Button>}
+      {mayDo("event_delivery_redeliver") && <Button size="small" onClick={redeliver} aria-label={`${translate("apps.redeliver")}: ${delivery.event} ${time(delivery.created_at)}`}>{translate("apps.redeliver")}</Button>}
     </Box>
   );
 }

@@ -13,7 +13,7 @@ import {
   OfficeEndpointCreateDocument, OfficeEndpointDeleteDocument, OfficeEndpointPingDocument, OfficeEndpointUpdateDocument, type OfficeAppQuery, OfficeReplayDocument,
 } from "../../generated";
 import { execute } from "../../graphql/client";
-import { useChange } from "../change";
+import { useChange, usePress } from "../change";
 import { Nothing, Section } from "../orders/parts";
 import { Deliveries } from "./deliveries";
 
@@ -53,17 +53,10 @@ type Chosen = "replay" | "delete";
 
 function EndpointRow({ endpoint }: { endpoint: Endpoint }) {
   const translate = useTranslate();
-  const notify = useNotify();
   const change = useChange(...RELOADED);
+  const press = usePress(...RELOADED);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const isOn = endpoint.status === "A";
-  const run = async (work: () => Promise<unknown>, message?: string) => {
-    try {
-      await change(work, message);
-    } catch (error) {
-      notify(error instanceof Error ? error.message : String(error), { type: "error" });
-    }
-  };
   const state = [
     endpoint.last_success_at && translate("apps.last_success", { time: time(endpoint.last_success_at) }),
     endpoint.failing_since && translate("apps.failing", { time: time(endpoint.failing_since) }),
@@ -77,9 +70,9 @@ function EndpointRow({ endpoint }: { endpoint: Endpoint }) {
       </Box>
       <Box sx={{ color: "text.secondary", fontSize: "0.85rem", overflowWrap: "anywhere" }}>{[endpoint.events.join(", "), ...state].filter(Boolean).join(" · ")}</Box>
       <Box sx={{ display: "flex", flexWrap: "wrap", gap: 1 }}>
-        {mayDo("event_endpoint_ping") && <Button size="small" variant="outlined" disabled={!isOn} onClick={() => void run(() => execute(OfficeEndpointPingDocument, { id: endpoint.id }), "apps.pinged")}>{translate("apps.ping")}</Button>}
+        {mayDo("event_endpoint_ping") && <Button size="small" variant="outlined" disabled={!isOn} onClick={() => press(() => execute(OfficeEndpointPingDocument, { id: endpoint.id }), "apps.pinged")}>{translate("apps.ping")}</Button>}
         {mayDo("event_endpoint_replay") && <Button size="small" variant="outlined" onClick={() => setChosen("replay")}>{translate("apps.replay")}</Button>}
-        {mayDo("event_endpoint_update") && <Button size="small" onClick={() => void run(() => execute(OfficeEndpointUpdateDocument, { id: endpoint.id, input: { status: isOn ? "D" : "A" } }))}>{translate(isOn ? "apps.disable" : "apps.enable")}</Button>}
+        {mayDo("event_endpoint_update") && <Button size="small" onClick={() => press(() => execute(OfficeEndpointUpdateDocument, { id: endpoint.id, input: { status: isOn ? "D" : "A" } }))}>{translate(isOn ? "apps.disable" : "apps.enable")}</Button>}
         {mayDo("event_endpoint_delete") && <Button size="small" color="error" onClick={() => setChosen("delete")}>{translate("apps.delete")}</Button>}
       </Box>
       <Deliveries endpoint={endpoint.id} />

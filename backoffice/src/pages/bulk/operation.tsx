@@ -17,11 +17,12 @@ import type { Entity } from "../../entities/types";
 import { number, time } from "../../format";
 import { OfficeBulkCancelDocument, OfficeBulkOperationDocument, type OfficeBulkOperationQuery } from "../../generated";
 import { execute } from "../../graphql/client";
-import { type GraphQLErrorBody, type ServerError, toServerError } from "../../graphql/errors";
+import { type GraphQLErrorBody, type ServerError, toServerError, wholeText } from "../../graphql/errors";
 import NotFound from "../../shell/not-found";
 import { Page } from "../../shell/page";
 import { Waiting } from "../../shell/waiting";
 import { entityName, fieldName } from "../../texts";
+import { usePress } from "../change";
 import { Facts } from "../orders/parts";
 import { Problems } from "./import";
 
@@ -52,12 +53,13 @@ function meaning({ document }: Operation, entities: Readonly<Record<string, Enti
 
 function Shown({ operation }: { operation: Operation }) {
   const translate = useTranslate();
+  const press = usePress("bulk_operation");
   const { entities } = useDescriptions();
   const { entity, total, isExport } = meaning(operation, entities);
   const hasEnded = ENDED.includes(operation.state);
   const title = entity ? translate(isExport ? "bulk.export" : "import.title", { name: entityName(entity.name) }) : entityName("bulk_operation", 1);
   const share = total ? Math.min(100, (operation.object_count / total) * 100) : 0;
-  const cancel = !hasEnded && <Button variant="outlined" onClick={() => void execute(OfficeBulkCancelDocument, { id: operation.id })}>{translate("ra.action.cancel")}</Button>;
+  const cancel = !hasEnded && <Button variant="outlined" onClick={() => press(() => execute(OfficeBulkCancelDocument, { id: operation.id }), "bulk.cancelled")}>{translate("ra.action.cancel")}</Button>;
   return (
     <Page title={title} actions={cancel}>
       <Paper sx={{ p: 2, display: "grid", gap: 2, gridTemplateColumns: "minmax(0, 1fr)" }}>
@@ -129,7 +131,7 @@ function errorsOf({ errors = [], data = {} }: Line): ServerError[] {
 // The rows that were refused, by their numbers in the file, whose first row has the names of the columns.
 function Refusals({ operation, path }: { operation: Operation; path: string }) {
   const translate = useTranslate();
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ["bulk_operation", "refusals", operation.id],
     queryFn: async () => {
       const problems: RowProblem[] = [];
@@ -145,6 +147,7 @@ function Refusals({ operation, path }: { operation: Operation; path: string }) {
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
+  if (error) return <Alert severity="error">{wholeText(error)}</Alert>;
   if (!data) return null;
   if (!data.length) return operation.state === "completed" && <Alert severity="success">{translate("bulk.imported")}</Alert>;
   return (

@@ -32,6 +32,7 @@ export const BULK: Texts = {
   "bulk.of": ["%{done} de %{total}", "%{done} of %{total}"],
   "bulk.refused": ["Recusados", "Refused"],
   "bulk.refused_rows": ["Linhas recusadas do arquivo:", "Refused rows of the file:"],
+  "bulk.cancelled": ["Cancelada", "Cancelled"],
   "bulk.imported": ["Todas as linhas foram importadas.", "All rows were imported."],
   "bulk.leave": ["Você pode sair desta página: o trabalho continua, e está em Operações em massa.", "You may leave this page: the work goes on, and is listed under bulk operations."],
   "bulk.csv": ["Baixar como CSV", "Load as CSV"],

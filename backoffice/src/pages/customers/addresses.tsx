@@ -11,7 +11,7 @@ import { FormDialog } from "../../derived/form-dialog";
 import { OfficeAddressCreateDocument, OfficeAddressDefaultDocument, OfficeAddressDeleteDocument, OfficeAddressUpdateDocument, OfficeCustomerDocument } from "../../generated";
 import { execute } from "../../graphql/client";
 import { fieldName } from "../../texts";
-import { useChange } from "../change";
+import { useChange, usePress } from "../change";
 import { Nothing, Section } from "../orders/parts";
 import type { Customer } from "./page";
 
@@ -35,7 +35,7 @@ export function Addresses({ customer }: { customer: Customer }) {
 
 function AddressRow({ address, onEdit }: { address: Address; onEdit: () => void }) {
   const translate = useTranslate();
-  const change = useChange("user");
+  const press = usePress("user");
   const defaults = DEFAULTS.filter(([, name]) => !address[name] && mayDo("user_address_set_default"));
   return (
     <Box component="article" aria-label={address.name || address.street}>
@@ -51,8 +51,8 @@ function AddressRow({ address, onEdit }: { address: Address; onEdit: () => void 
       </Box>
       <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5, ml: -0.75 }}>
         {mayDo("user_address_update") && <Button size="small" onClick={onEdit}>{translate("ra.action.edit")}</Button>}
-        {defaults.map(([type, , label]) => <Button key={type} size="small" onClick={() => void change(() => execute(OfficeAddressDefaultDocument, { id: address.id, type }))}>{translate(label)}</Button>)}
-        {mayDo("user_address_delete") && <Button size="small" color="error" onClick={() => void change(() => execute(OfficeAddressDeleteDocument, { id: address.id }), "customer.address_deleted")}>{translate("ra.action.delete")}</Button>}
+        {defaults.map(([type, , label]) => <Button key={type} size="small" onClick={() => press(() => execute(OfficeAddressDefaultDocument, { id: address.id, type }))}>{translate(label)}</Button>)}
+        {mayDo("user_address_delete") && <Button size="small" color="error" onClick={() => press(() => execute(OfficeAddressDeleteDocument, { id: address.id }), "customer.address_deleted")}>{translate("ra.action.delete")}</Button>}
       </Box>
     </Box>
   );
