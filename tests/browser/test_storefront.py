@@ -212,6 +212,11 @@ async def browse(shopper: Shopper) -> None:
     await shopper.page.wait_for("location.search === '?etiqueta=madeira&etiqueta=presente'")
 
     await shopper.go("/busca?q=")
+    await shopper.page.evaluate(
+        "void (window.fetch = (fetched => () => (window.fetch = fetched, Promise.reject(new TypeError()))) (window.fetch))"
+    )
+    await shopper.press("Mostrar mais produtos")
+    await shopper.see("Sem conexão com a loja.")
     await shopper.press("Mostrar mais produtos")
     await shopper.see("48 de")
     await shopper.page.wait_for("[...document.querySelectorAll('.card a')].indexOf(document.activeElement) === 24")

@@ -17,6 +17,11 @@ const REASONS: Record<string, string> = {
   cart_expired: "Seu carrinho expirou.",
   cart_already_ordered: "Este carrinho já virou um pedido.",
   cart_empty: "Seu carrinho está vazio.",
+  order_paid: "Este pedido já está pago.",
+  order_not_payable: "Este pedido não pode mais ser pago.",
+  kind_unavailable: "Esta forma de pagamento não está mais disponível.",
+  installments_unavailable: "Este parcelamento não está mais disponível.",
+  too_many_addresses: "Você já tem endereços demais. Exclua um antes.",
   two_factor_on: "A verificação em duas etapas já está ativada.",
   two_factor_not_begun: "Comece a ativação de novo.",
 };

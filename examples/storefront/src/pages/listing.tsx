@@ -7,6 +7,7 @@ import { count, money, plainText } from "../format";
 import { CategoryPageDocument, CollectionPageDocument, SearchPageDocument, VendorPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery, type VendorPageQuery } from "../generated";
 import { menu } from "../menu";
 import { navigate, place, Title } from "../router";
+import { Alert, Button, useAction } from "../ui/form";
 import { Html, Loaded } from "../ui/page";
 import { Cards } from "../ui/products";
 import { isWide } from "../ui/screen";
@@ -177,12 +178,15 @@ function Listing({ results, byCategory = false, more }: ListingProps) {
   useEffect(() => setLater(undefined), [results]);
   const edges = [...results.edges, ...(later?.edges ?? [])];
   const { has_next_page, end_cursor } = (later ?? results).page_info;
-  async function showMore() {
+  const present = useRef(results);
+  present.current = results;
+  const { run, isBusy, refusal } = useAction(async () => {
     const page = await more(end_cursor!);
-    if (!page) return;
+    // Of choices that were changed meanwhile.
+    if (!page || present.current !== results) return;
     setLater({ edges: [...(later?.edges ?? []), ...page.edges], page_info: page.page_info });
     requestAnimationFrame(() => list.current?.querySelectorAll<HTMLElement>(".card a")[edges.length]?.focus());
-  }
+  });
   const query = place.value.searchParams;
   return (
     <div class="listing">
@@ -202,10 +206,11 @@ function Listing({ results, byCategory = false, more }: ListingProps) {
         {edges.length === 0 && <p>Nenhum produto com estas escolhas. <a href={place.value.pathname + (query.has("q") ? `?q=${encodeURIComponent(query.get("q")!)}` : "")}>Limpar filtros</a></p>}
         <Cards products={edges.map((edge) => edge.node)} isFirst />
         {has_next_page && (
-          <p class="more">
-            <button onClick={() => void showMore()}>Mostrar mais produtos</button>
+          <div class="more">
+            <Button isOff={isBusy} onClick={() => void run()}>Mostrar mais produtos</Button>
             <small role="status">{edges.length} de {results.total}</small>
-          </p>
+            <Alert refusal={refusal} />
+          </div>
         )}
       </div>
     </div>
