@@ -140,3 +140,7 @@ async def test_a_record_shows_what_refers_to_it(clerk: Clerk) -> None:
     await clerk.go(f"/category/{category}", "Categoria")
     await clerk.page.click("#related-product")
     await clerk.page.wait_for("document.querySelectorAll('main tbody tr').length > 0")
+    await clerk.go("/product", "Produtos")
+    await clerk.press("Filtrar")
+    await clerk.see("Aparece na loja")
+    assert "Is listed" not in await clerk.page.evaluate(SHOWN)

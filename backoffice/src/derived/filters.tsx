@@ -3,6 +3,7 @@
 import type { ReactElement } from "react";
 import { ORDER } from "../entities/order";
 import type { Entity } from "../entities/types";
+import { fieldName } from "../texts";
 import { FieldInput } from "./input";
 
 const HIDDEN = new Set(["id"]);
@@ -13,5 +14,5 @@ export function filterInputs(entity: Entity, isNarrow = false): ReactElement[] {
   return entity.filters
     .filter((field) => !HIDDEN.has(field.name) && field.kind !== "object" && field.kind !== "json")
     .toSorted((one, other) => order(one.name) - order(other.name))
-    .map((field) => <FieldInput key={field.name} field={{ ...field, isList: false, isRequired: false }} source={field.name} isFilter {...(shown.includes(field.name) ? { alwaysOn: true } : {})} />);
+    .map((field) => <FieldInput key={field.name} label={fieldName(field.name)} field={{ ...field, isList: false, isRequired: false }} source={field.name} isFilter {...(shown.includes(field.name) ? { alwaysOn: true } : {})} />);
 }

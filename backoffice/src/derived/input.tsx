@@ -26,6 +26,8 @@ interface Props {
   field: Field;
   source: string;
   isFilter?: boolean;
+  // What react-admin calls a filter in the menu of them.
+  label?: string;
   // react-admin shows such a filter always.
   alwaysOn?: boolean;
 }
