@@ -135,6 +135,24 @@ async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> Non
         " from combinations c where c.product_id = p.id and c.sku <> '')"
     )
     assert await of_product(clerk, product, saved) == "CAM-1 750 3,CAM-2 750 4"
+    await clerk.fill("input.name", "Nome digitado")
+    await clerk.page.fill(f"[name='stock.{rows[0]}']", "9")
+    await clerk.press("Salvar as combinações (1)")
+    await clerk.page.wait_for(
+        "![...document.querySelectorAll('button')].some(each => each.innerText.startsWith('Salvar as'))"
+    )
+    # What was typed into the form isn't replaced, and what was typed beside it is asked for.
+    assert await clerk.page.evaluate("document.querySelector(\"[name='input.name']\").value") == "Nome digitado"
+    await clerk.page.fill(f"[name='stock.{rows[0]}']", "8")
+    await clerk.press("Salvar")
+    await clerk.see("Produto: Nome digitado")
+    await clerk.page.evaluate("void (window.confirm = text => { window.asked = text; return false; })")
+    await clerk.page.evaluate("document.querySelector(\"header a[href='/admin']\").click()")
+    await clerk.page.wait_for("window.asked === 'Há alterações que não foram salvas. Sair mesmo assim?'")
+    assert await clerk.page.evaluate(f"document.querySelector(\"[name='stock.{rows[0]}']\").value") == "8"
+    await clerk.page.evaluate("void (window.confirm = () => true)")
+    await clerk.page.evaluate("document.querySelector(\"header a[href='/admin']\").click()")
+    await clerk.see("Início")
 
 
 @each_width

@@ -1,7 +1,7 @@
 // What else can be done with a record: a button for each action that the user may do, and a dialog for its arguments.
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import { type RaRecord, useNotify, useRefresh, useTranslate } from "ra-core";
+import { type RaRecord, useNotify, useTranslate } from "ra-core";
 import { useState } from "react";
 import { mayDo } from "../data/permissions";
 import { act } from "../data/provider";
@@ -10,6 +10,7 @@ import type { Action, Entity } from "../entities/types";
 import { actionName } from "../texts/actions";
 import { FormDialog } from "./form-dialog";
 import { FieldInput } from "./input";
+import { useReread } from "./unsaved";
 
 interface Props {
   entity: Entity;
@@ -36,13 +37,13 @@ interface DialogProps extends Props {
 function ActionDialog({ action, entity, record, onClose }: DialogProps) {
   const translate = useTranslate();
   const notify = useNotify();
-  const refresh = useRefresh();
+  const reread = useReread();
   const name = actionName(action.name, entity.name);
 
   const submit = async (input: Values, key: string) => {
     await act(action, record.id, input, key);
     notify("action.done", { type: "success", messageArgs: { name } });
-    refresh();
+    reread();
   };
 
   return (

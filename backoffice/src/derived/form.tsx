@@ -13,6 +13,7 @@ import { ORDER } from "../entities/order";
 import type { Entity, Field, Kind, Write } from "../entities/types";
 import { wholeText } from "../graphql/errors";
 import { FieldInput, isLong } from "./input";
+import { UnsavedForm } from "./unsaved";
 
 // Objects and long texts have the whole width; objects come last.
 const LARGE: readonly Kind[] = ["object", "json", "conditions", "bonuses", "menu_items"];
@@ -29,7 +30,8 @@ export function EntityForm({ entity, write, isNew = false }: { entity: Entity; w
   const fields = [...(isNew ? write.extra : []), ...write.fields.toSorted((one, other) => weight(one) - weight(other))];
   const groups = grouped(fields, ORDER[entity.name]?.groups ?? []);
   return (
-    <Form warnWhenUnsavedChanges sanitizeEmptyValues={false}>
+    <Form sanitizeEmptyValues={false}>
+      <UnsavedForm />
       {groups.map(([name, members]) => (name ? <Group key={name} name={name} entity={entity} fields={members} /> : <Inputs key={name} entity={entity} fields={members} />))}
       <FormToolbar entity={entity} isNew={isNew} />
     </Form>

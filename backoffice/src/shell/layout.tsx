@@ -13,6 +13,7 @@ import { Notification } from "ra-ui-materialui";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
 import { Link, useLocation } from "react-router-dom";
+import { AskBeforeLeaving } from "../derived/unsaved";
 import { AccountMenu } from "./account-menu";
 import { useSession } from "./context";
 import { Idle } from "./idle";
@@ -61,6 +62,7 @@ export function Layout({ children }: CoreLayoutProps) {
           <Suspense fallback={<Waiting />}>{children}</Suspense>
         </ErrorBoundary>
       </Box>
+      <AskBeforeLeaving />
       <Idle minutes={store.browser_idle_minutes} />
       <Suspense><Live /></Suspense>
       <Notification anchorOrigin={{ vertical: "top", horizontal: "center" }} />

@@ -7,12 +7,12 @@ import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
 import TextField from "@mui/material/TextField";
 import { Confirm } from "ra-ui-materialui";
-import { useNotify, useRefresh, useTranslate } from "ra-core";
+import { useNotify, useTranslate } from "ra-core";
 import { useState } from "react";
 import { Link } from "react-router-dom";
 import { mayAct, mayDo } from "../../data/permissions";
 import { useNotifyError } from "../../derived/form";
-import { Unsaved } from "../../derived/unsaved";
+import { Unsaved, useReread } from "../../derived/unsaved";
 import { money, writeMoney } from "../../format";
 import { OfficeCombinationDeleteDocument, OfficeCombinationsDocument } from "../../generated";
 import { execute } from "../../graphql/client";
@@ -26,7 +26,7 @@ export function Combinations({ product }: { product: Offer }) {
   const translate = useTranslate();
   const notify = useNotify();
   const notifyError = useNotifyError();
-  const refresh = useRefresh();
+  const reread = useReread();
   const [edits, setEdits] = useState<Readonly<Record<string, Edit>>>({});
   const [refusals, setRefusals] = useState<Refusals>({});
   const [isBusy, setBusy] = useState(false);
@@ -40,7 +40,7 @@ export function Combinations({ product }: { product: Offer }) {
     } catch (error) {
       notifyError(error);
     } finally {
-      refresh();
+      reread();
       setBusy(false);
     }
   };
@@ -115,14 +115,14 @@ function Row({ combination, currency, edit, refusal, onEdit }: RowProps) {
 
 function RowActions({ id, name }: { id: string; name: string }) {
   const translate = useTranslate();
-  const refresh = useRefresh();
+  const reread = useReread();
   const notifyError = useNotifyError();
   const [isAsked, setAsked] = useState(false);
   const remove = async () => {
     setAsked(false);
     try {
       await execute(OfficeCombinationDeleteDocument, { id });
-      refresh();
+      reread();
     } catch (error) {
       notifyError(error);
     }

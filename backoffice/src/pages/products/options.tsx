@@ -5,13 +5,14 @@ import Button from "@mui/material/Button";
 import Chip from "@mui/material/Chip";
 import Link from "@mui/material/Link";
 import { useQuery } from "@tanstack/react-query";
-import { useRefresh, useTranslate } from "ra-core";
+import { useTranslate } from "ra-core";
 import { TextInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { Link as RouterLink } from "react-router-dom";
 import { isRefused, mayAct, mayDo } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
+import { useReread } from "../../derived/unsaved";
 import { OfficeOptionCreateDocument, OfficeProductOptionsDocument, type OfficeProductOptionsQuery } from "../../generated";
 import { execute } from "../../graphql/client";
 import { Nothing, Section } from "../orders/parts";
@@ -49,11 +50,11 @@ function OptionRow({ option: { id, name, variants } }: { option: Offer["options"
 
 function NewOption({ product, onClose }: { product: string; onClose: () => void }) {
   const translate = useTranslate();
-  const refresh = useRefresh();
+  const reread = useReread();
   const submit = async ({ name, variants }: Values) => {
     const values = [...new Set(String(variants ?? "").split(",").map((each) => each.trim()).filter(Boolean))];
     await execute(OfficeOptionCreateDocument, { input: { product_id: product, name: String(name ?? ""), variants: values.map((each) => ({ name: each })) } });
-    refresh();
+    reread();
   };
   const required = (value: unknown) => (value ? undefined : "ra.validation.required");
   return (

@@ -4,11 +4,11 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import TextField from "@mui/material/TextField";
 import { useQuery } from "@tanstack/react-query";
-import { useNotify, useRefresh, useTranslate } from "ra-core";
+import { useNotify, useTranslate } from "ra-core";
 import { useState } from "react";
 import { mayDo } from "../../data/permissions";
 import { useNotifyError } from "../../derived/form";
-import { Unsaved } from "../../derived/unsaved";
+import { Unsaved, useReread } from "../../derived/unsaved";
 import { number } from "../../format";
 import { OfficeWarehousesDocument, OfficeWarehouseStockDocument, type OfficeWarehouseStockQuery, OfficeWarehouseStockSetDocument, type OfficeWarehousesQuery } from "../../generated";
 import { execute } from "../../graphql/client";
@@ -59,7 +59,7 @@ function Table({ product, items, warehouses }: { product: string; items: readonl
   const translate = useTranslate();
   const notify = useNotify();
   const notifyError = useNotifyError();
-  const refresh = useRefresh();
+  const reread = useReread();
   const [edits, setEdits] = useState<Edits>({});
   const [isBusy, setBusy] = useState(false);
   const cells = items.flatMap((item) => warehouses.map((warehouse) => ({ item, warehouse })));
@@ -77,7 +77,7 @@ function Table({ product, items, warehouses }: { product: string; items: readonl
     } catch (error) {
       notifyError(error);
     } finally {
-      refresh();
+      reread();
       setBusy(false);
     }
   };
