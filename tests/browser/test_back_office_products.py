@@ -141,7 +141,7 @@ async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> Non
     await clerk.page.wait_for(
         "![...document.querySelectorAll('button')].some(each => each.innerText.startsWith('Salvar as'))"
     )
-    # What was typed into the form isn't replaced, and what was typed beside it is asked for.
+    # What was typed into the form isn't replaced, and what was typed next to it is asked for.
     assert await clerk.page.evaluate("document.querySelector(\"[name='input.name']\").value") == "Nome digitado"
     await clerk.page.fill(f"[name='stock.{rows[0]}']", "8")
     await clerk.press("Salvar")
