@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernel.codes import PRODUCT_STATUSES
-from kernel.json_schema import BOOLEAN, FREE_OBJECT, NULL, STRING, array, described, enum, map_of, one_of
+from kernel.json_schema import BOOLEAN, FREE_OBJECT, STRING, array, described, enum, map_of, one_of
 from kernel.product_fields import SEO_FIELDS
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import is_cscart
@@ -55,7 +55,7 @@ _VARIATION_FEATURES = types.rendered_by(
     # PHP's empty map.
     lambda values: CSCART_FEATURES_OF_PRODUCT.render(values) or [],  # type: ignore[misc]  # it has a renderer
     schema=described(
-        one_of(map_of(FREE_OBJECT), array(NULL)),
+        one_of(map_of(FREE_OBJECT), array(FREE_OBJECT)),
         "Entries of `product_features`, by `feature_id`; `[]` for none.",
     ),
 )
