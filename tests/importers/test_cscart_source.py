@@ -373,3 +373,19 @@ async def test_a_saved_answer_that_can_not_be_opened_is_reported(
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(SourceError, match=r"products\.json can't be read: Permission denied"):
         await FolderSource(tmp_path).fetch("products")
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://shop.example", "http://[", "https://a..example/", f"https://{'a' * 64}.example/"]
+)
+async def test_an_address_that_cannot_be_looked_up_is_named(url: str):
+    with pytest.raises(SourceUnavailable, match="is no address of a shop; expected"):
+        async with HttpSource(url, "owner@shop.example", "key"):
+            pass
+
+
+async def test_credentials_that_are_not_utf_8_are_sent_as_they_are():
+    clock = FakeClock()
+    source = HttpSource("http://127.0.0.1:9", "owner\udce9", "key", clock.timeouts())
+    with pytest.raises(SourceUnavailable, match="has failed for 10 minutes"):
+        await source.__aenter__()

@@ -69,12 +69,14 @@ class HttpSource:
 
     async def __aenter__(self) -> HttpSource:
         """Connect and find out at which address the API answers."""
+        # As the terminal sent them: what isn't UTF-8 is refused by the shop.
+        credentials = f"{self.email}:{self.api_key}".encode(errors="surrogateescape")
         self._session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=self.timeouts.answer_seconds, sock_connect=_CONNECT_SECONDS),
             headers={
                 "Accept": "application/json",
                 "User-Agent": "vitrine-import",
-                "Authorization": f"Basic {b64encode(f'{self.email}:{self.api_key}'.encode()).decode()}",
+                "Authorization": f"Basic {b64encode(credentials).decode()}",
                 **self.headers,
             },
         )
@@ -226,8 +228,9 @@ class HttpSource:
 
 
 def _candidates(url: URL) -> list[URL]:
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not url.raw_host:
         raise ValueError(url)
+    url.raw_host.encode("idna")  # raises ValueError for what Python can't look up
     url = url.with_query(None).with_fragment(None).with_user(None)
     if url.name == "api.php" or "api" in url.parts:
         return [url]
