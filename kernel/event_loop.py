@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,6 +19,11 @@ WATCH_SECONDS = 0.05
 _PAUSES = metrics.histogram(
     "vitrine_event_loop_pause_seconds", "How much later than planned the event loop ran a timer, 20 times a second."
 )
+
+
+def lost_terminal() -> tuple[signal.Signals, ...]:
+    """Return the signal of a lost terminal, unless it is ignored, as by nohup."""
+    return () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
 
 
 async def in_parts(items: Sequence[T], size: int = PART_SIZE) -> AsyncIterator[Sequence[T]]:

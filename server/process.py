@@ -18,7 +18,7 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from kernel import garbage_collection, logging
-from kernel.event_loop import measured_pauses
+from kernel.event_loop import lost_terminal, measured_pauses
 from kernel.large_allocations import return_large_allocations
 from kernel.settings import Settings
 from models.connection import catalog_versions
@@ -155,28 +155,29 @@ async def serve_application(
 
 
 class stop_on_signals:  # noqa: N801  # used like a function
-    """Stop on SIGTERM, which drains, and on SIGINT (Ctrl-C), which doesn't; a second signal has its default effect.
+    """Stop on SIGTERM, which drains, and on SIGINT (Ctrl-C) and SIGHUP, which don't; a second signal has its default effect.
 
-    In a child process a second SIGTERM has none: systemd and the parent send one each.
+    In a child process a second SIGTERM has none: systemd and the parent send one each. Nor has a second SIGHUP in any: the kernel and the
+    shell send one each.
     """
 
     def __init__(self, stop: Stop, *, is_child: bool = False) -> None:
         self._stop = stop
-        self._is_child = is_child
+        self._without_effect = (*lost_terminal(), *([signal.SIGTERM] if is_child else []))
 
     def __enter__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, *lost_terminal()):
             self._loop.add_signal_handler(number, self._on_signal, number)
 
     def __exit__(self, *_: object) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             self._loop.remove_signal_handler(number)
 
     def _on_signal(self, number: signal.Signals) -> None:
         self.__exit__()
-        if self._is_child:
-            self._loop.add_signal_handler(signal.SIGTERM, lambda: None)
+        for again in self._without_effect:
+            self._loop.add_signal_handler(again, lambda: None)
         self._stop.request(drains=number is signal.SIGTERM)
 
 

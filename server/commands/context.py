@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kernel.event_loop import lost_terminal
 from kernel.garbage_collection import collect_rarely
 from kernel.settings import Settings
 
@@ -47,9 +48,8 @@ def run_command(work: Coroutine[Any, Any, T]) -> T:
     async def guarded() -> T:
         task = asyncio.current_task()
         assert task is not None
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup does
-                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        for number in (signal.SIGTERM, *lost_terminal()):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         return await work
 
     try:

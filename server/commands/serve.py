@@ -199,7 +199,7 @@ async def _work(settings: Settings) -> None:
     import signal
 
     from kernel import logging
-    from kernel.event_loop import measured_pauses
+    from kernel.event_loop import lost_terminal, measured_pauses
     from server.domain_settings import configure_domain
     from server.media.child_pool import image_renderer
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
@@ -212,7 +212,7 @@ async def _work(settings: Settings) -> None:
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, *lost_terminal()):
         loop.add_signal_handler(number, stop.set)
     async with (
         tracing_to_collector(settings, "worker"),

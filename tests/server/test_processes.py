@@ -106,7 +106,11 @@ async def test_children_stop_when_their_parent_is_killed(tmp_path, database_url)
         await process.communicate()
 
 
-async def test_ctrl_c_stops_all_processes_once(tmp_path, database_url):
+_IS_IGNORED = pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, reason="run by nohup")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=_IS_IGNORED)])
+async def test_ctrl_c_or_the_loss_of_the_terminal_stops_all_processes_once(tmp_path, database_url, number):
     async with running(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2", **PRODUCTION) as (
         process,
         client,
@@ -114,7 +118,9 @@ async def test_ctrl_c_stops_all_processes_once(tmp_path, database_url):
         assert (await get_json(client, "/health/ready"))[0] == 200
         serving = children(process)
         for pid in (*serving, process.pid):
-            os.kill(pid, signal.SIGINT)
+            os.kill(pid, number)
+        if number is signal.SIGHUP:  # the shell sends one, and the kernel another
+            process.send_signal(number)
         async with asyncio.timeout(60):
             await process.communicate()
         assert process.returncode == 0
