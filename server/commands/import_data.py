@@ -202,9 +202,10 @@ async def _write_redirects(file: Path, store: Store) -> None:
     from kernel.scope import active_scope
     from server.importers.cscart.addresses import redirect_lines
     from server.operations.store_admin import system_scope
+    from server.operations.written_files import replaced_file
 
     scope = system_scope(store)
-    with active_scope(scope), file.open("w", encoding="utf-8") as lines:
+    with active_scope(scope), replaced_file(file) as lines:
         async for line in redirect_lines(scope):
             print(line, file=lines)
 

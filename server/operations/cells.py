@@ -6,9 +6,7 @@ A line of the map is a store's id or a host, in lower case, and the name of the 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ import asyncpg
 
 from kernel.errors import OperatorError
 from kernel.setting_types import has_hosts
-from server.operations.written_files import named_in_errors
+from server.operations.written_files import replaced_file
 
 Lines = dict[str, str]
 """The names of cells by store id and host."""
@@ -151,15 +149,5 @@ def read_map(path: Path) -> Lines:
 
 def write_map(path: Path, lines: Lines) -> None:
     """Replace a map file, atomically."""
-    with named_in_errors(path):
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                os.fchmod(file.fileno(), 0o644)
-                file.writelines(f"{key} {lines[key]}\n" for key in sorted(lines))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+    with replaced_file(path) as file:
+        file.writelines(f"{key} {lines[key]}\n" for key in sorted(lines))

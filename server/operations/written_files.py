@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -19,3 +22,28 @@ def named_in_errors(path: Path) -> Iterator[None]:
         if error.errno in _FULL or Path(error.filename or "").name.startswith(f".{path.name}."):
             error.filename = str(path)
         raise
+
+
+@contextmanager
+def replaced_file(path: Path) -> Iterator[IO[str]]:
+    """Yield a file that everybody may read and that takes the place of the one at the path when the block ends without an error.
+
+    What is no file, such as /dev/stdout, is written as it is.
+    """
+    if path.exists() and not path.is_file():
+        with named_in_errors(path), path.open("w", encoding="utf-8") as file:
+            yield file
+        return
+    path = path.resolve()
+    with named_in_errors(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), 0o644)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

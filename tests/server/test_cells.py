@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from bench.servers import free_port
 from kernel.ids import uuid7
 from server.embedded_postgres import EmbeddedServer
 from server.operations.cells import CellError, ServedStore, build_lines, merge_lines, read_cells, read_map, write_map
+from server.operations.written_files import replaced_file
 from tests.harness.database import TEMPLATE, new_database
 from tests.server.command_line import RunningCommand, Vitrine
 from tests.server.haproxy import needs_haproxy, running_haproxy
@@ -82,6 +85,29 @@ def test_a_wrong_file_of_cells_is_refused_without_its_passwords(tmp_path: Path, 
         read_cells(file)
     assert str(file) in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_a_map_replaces_what_a_link_leads_to_and_is_written_to_what_is_no_file(tmp_path: Path):
+    (tmp_path / "link").symlink_to(tmp_path / "cells.map")
+    write_map(tmp_path / "link", {"a": "one"})
+    assert ((tmp_path / "link").is_symlink(), read_map(tmp_path / "cells.map")) == (True, {"a": "one"})
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        write_map(pipe, {"a": "one"})
+        assert (reader.read(), pipe.is_fifo()) == ("a one\n", True)
+
+
+def test_a_file_that_is_not_written_to_its_end_leaves_the_present_one(tmp_path: Path):
+    file = tmp_path / "redirects"
+    file.write_text("whole", encoding="utf-8")
+    with pytest.raises(OSError, match="No space left") as full, replaced_file(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert (full.value.filename, file.read_text(encoding="utf-8"), [*tmp_path.iterdir()]) == (
+        str(file),
+        "whole",
+        [file],
+    )
 
 
 def test_a_device_without_an_end_is_no_file_of_cells():
