@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from contextlib import suppress
 
 from domain.media.orphans import FOLDERS, StorageComparison, compare, delete_orphans
 from domain.media.renderer import ImageError, RenderedFormat
 from domain.storage import Storage, open_storage
 from domain.stores import find_store
-from kernel.errors import StorageFull, Unavailable
+from kernel.errors import StorageFull, TenantNotFound, Unavailable
 from kernel.ids import parse_uuid
 from kernel.scope import active_scope
 from kernel.settings import Settings
@@ -52,7 +53,8 @@ async def check_media(settings: Settings, *, deletes_orphans: bool = False) -> C
         stores = await _stores(storage)
         async with asyncio.timeout(None if deletes_orphans else _MAX_SECONDS):
             for store_id in stores:
-                deleted += await _compare(storage, store_id, result, deletes_orphans=deletes_orphans)
+                with suppress(TenantNotFound):  # deleted meanwhile
+                    deleted += await _compare(storage, store_id, result, deletes_orphans=deletes_orphans)
                 compared += 1
     except TimeoutError:
         pass

@@ -72,3 +72,10 @@ async def test_orphans_are_deleted_on_request_only(only_store: SampleStore, tmp_
     result = await media_checks.check_media(settings, deletes_orphans=True)
     assert (result.level, "1 of them are deleted" in result.text) == (Severity.OK, True)
     assert (await media_checks.check_media(settings)).text == "0 contents"
+
+
+async def test_a_store_that_is_deleted_meanwhile_is_left_out(
+    database: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media_checks, "_STORES", "SELECT 0::bigint AS id WHERE $1::uuid[] IS NOT NULL")
+    assert (await media_checks.check_media(Settings(storage_url=tmp_path.as_uri()))).text == "0 contents"
