@@ -39,9 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments select and return the exit code."""
     open_closed_streams()
     write_utf8()
-    args = parser().parse_args(arguments)
-    collect_rarely_at_start()
     try:
+        try:
+            args = parser().parse_args(arguments)
+        finally:
+            sys.stdout.flush()  # the help
+        collect_rarely_at_start()
         code = args.run(args)
         if inspect.iscoroutine(code):
             code = run_command(code)

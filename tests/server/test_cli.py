@@ -157,6 +157,24 @@ def test_a_step_that_nobody_reads_ends_no_command():
     assert (done.returncode, done.stdout) == (0, b"moved\n")
 
 
+@pytest.mark.parametrize("argument", ["--version", "--help", "schema"])
+def test_output_that_nobody_reads_leaves_no_traceback(vitrine, argument):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*PROGRAM, argument],
+            cwd=vitrine.root,
+            env=vitrine.environment(),
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_closed_streams_end_no_command(vitrine):
     command = f"{shlex.join([*PROGRAM, 'schema'])} <&- >&- 2>&-"
     done = subprocess.run(["sh", "-c", command], cwd=vitrine.root, env=vitrine.environment(), check=False)
