@@ -442,7 +442,7 @@ async def test_customers_export_nothing_in_words_of_the_staff(sample):
     await sample.execute("UPDATE order_status_changes SET reason = 'suspeita de fraude'")
     for by, is_shown in ((person, False), (sample.owner, True)):
         text = json.dumps(await exported_of(sample, by, id=person.id), ensure_ascii=False)
-        assert [word in text for word in ("cliente difícil", "suspeita de fraude")] == [is_shown] * 2
+        assert [word in text for word in ("cliente difícil", "suspeita de fraude")] == [is_shown] * 2, by
 
 
 def test_an_export_of_oneself_leaves_out_the_columns_that_customers_are_refused():
