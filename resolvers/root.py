@@ -21,6 +21,7 @@ from graphql import (
     is_object_type,
     is_wrapping_type,
 )
+from graphql.type.introspection import TypeFields
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
@@ -153,6 +154,10 @@ def _mark_one_of(schema: GraphQLSchema) -> None:
         if is_input_object_type(type_) and type_.extensions["strawberry-definition"].is_one_of:
             type_.is_one_of = True
             type_.out_type = GraphQLInputObjectType.out_type  # type: ignore[method-assign]
+    # Strawberry's resolver of `isOneOf` fails for lists and non-null types, and is false for what is no input object.
+    introspected = schema.type_map["__Type"]
+    assert is_object_type(introspected)
+    introspected.fields["isOneOf"].resolve = TypeFields.is_one_of
 
 
 def _take_texts(schema: GraphQLSchema) -> None:

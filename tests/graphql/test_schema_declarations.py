@@ -13,6 +13,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLScalarType,
     GraphQLSchema,
+    graphql_sync,
     is_introspection_type,
     is_non_null_type,
     is_specified_scalar_type,
@@ -55,6 +56,17 @@ def test_no_method_is_generated_for_a_type(name: str, schema: GraphQLSchema) -> 
         definition = type_.extensions.get("strawberry-definition")
         if isinstance(definition, StrawberryObjectDefinition):
             assert not {"__init__", "__eq__", "__repr__"} & vars(definition.origin).keys(), type_.name
+
+
+def test_introspection_says_of_input_objects_alone_whether_they_take_one_field() -> None:
+    document = "{ __schema { types { name kind isOneOf fields { type { isOneOf } } } } }"
+    result = graphql_sync(root.public_schema(), document)
+    assert result.errors is None
+    assert result.data is not None
+    types = {type_["name"]: type_ for type_ in result.data["__schema"]["types"]}
+    assert types["PromotionValueInput"]["isOneOf"] is True
+    assert types["ProductInput"]["isOneOf"] is False
+    assert {type_["isOneOf"] for type_ in types.values() if type_["kind"] != "INPUT_OBJECT"} == {None}
 
 
 def test_a_field_is_that_of_the_nearest_base() -> None:
