@@ -117,8 +117,8 @@ def _prepare_query(root: str, query: str) -> PreparedDocument:
     # A text that closes the selection early could add other fields or operations.
     if operation is None or prepared.document is None or len(prepared.document.definitions) != 1:
         raise _query_error("query is not one selection in braces")
-    selections = operation.selection_set.selections
-    if len(selections) != 1 or not isinstance(selections[0], FieldNode) or selections[0].name.value != root:
+    [selection, *others] = operation.selection_set.selections
+    if others or not isinstance(selection, FieldNode) or selection.name.value != root or selection.directives:
         raise _query_error("query is not one selection in braces")
     check_cost(calculate_cost(documents.schema, prepared, operation, _SAMPLE_VARIABLES).fields)
     return prepared

@@ -51,7 +51,8 @@ class LiteralsRule(ValuesOfCorrectTypeRule):
 
     def report_error(self, error: GraphQLError) -> None:
         """Report an error with its cause."""
-        error.original_error = ValidationFailed(without_values(error.message))
+        error.message = without_values(error.message)
+        error.original_error = ValidationFailed(error.message)
         super().report_error(error)
 
 

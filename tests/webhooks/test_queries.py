@@ -67,6 +67,7 @@ async def test_event_of_a_deleted_subject_has_the_stored_data(
         "{ __typename @nothing }",
         "{ ...F }",
         "{ id @include(if: $yes) }",
+        "@include(if: false) { id }",
     ],
 )
 async def test_invalid_selection_is_refused(app: Client, query: str) -> None:
@@ -79,6 +80,12 @@ async def test_invalid_selection_is_refused(app: Client, query: str) -> None:
         "validation_failed",
         {"query": "query_invalid"},
     )
+
+
+async def test_the_message_of_a_wrong_literal_is_that_of_a_document(app: Client) -> None:
+    query = "{ related(first: null) { id } }"
+    answer = await app.post(WEBHOOKS, {"url": URL, "events": ["product.updated"], "query": query})
+    assert answer.body["message"] == "query: Expected value of non-null type 'Int!' not to be null."
 
 
 async def test_query_requires_events_about_one_subject_type(app: Client) -> None:
