@@ -88,8 +88,8 @@ class QueryPlan:
 def only_field(schema: GraphQLSchema, operation: OperationDefinitionNode) -> GraphQLField | None:
     """Return the only root field of a mutation; None if the executor must run the operation."""
     selections = operation.selection_set.selections
-    node = selections[0]
-    if len(selections) > 1 or not isinstance(node, FieldNode) or node.directives:
+    # There may be none: graphql-core parses `{}`.
+    if len(selections) != 1 or not isinstance(node := selections[0], FieldNode) or node.directives:
         return None
     assert schema.mutation_type is not None
     return schema.mutation_type.fields.get(node.name.value)

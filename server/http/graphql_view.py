@@ -334,10 +334,9 @@ def _is_persisted_query(value: Any) -> bool:
 
 def needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
     """Return whether an operation selects nothing but root fields of the given names."""
+    selections = operation.selection_set.selections if operation is not None else ()
     # Fields only: a fragment may be named like one of them.
-    return operation is not None and all(
-        isinstance(node, FieldNode) and node.name.value in names for node in operation.selection_set.selections
-    )
+    return bool(selections) and all(isinstance(node, FieldNode) and node.name.value in names for node in selections)
 
 
 async def document_text(scope: Scope, body: dict[str, Any]) -> str | None:

@@ -16,7 +16,7 @@ from server.app import create_app
 from tests.harness.http import HttpClient
 from tests.harness.sample_store import SampleStore
 
-DOCUMENTS = ("{ __typename }", "{ store { __typename } }", "{ products { id } }")
+DOCUMENTS = ("{ __typename }", "{ store { __typename } }", "{ products { id } }", "{}", "mutation {}")
 
 
 @pytest.fixture(scope="session")
