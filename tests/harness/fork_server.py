@@ -34,6 +34,11 @@ from tests.harness import processes
 
 MODULES = (
     "server.cli",
+    "server.commands.apps",
+    "server.commands.import_data",
+    "server.commands.serve",
+    "server.commands.tenants",
+    "server.commands.users",
     "server.demo.setup",
     "server.operations.checks",
     "server.workers.bulk",

@@ -175,6 +175,28 @@ def test_output_that_nobody_reads_leaves_no_traceback(vitrine, argument):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_ctrl_c_while_the_commands_are_loaded_leaves_no_traceback(vitrine):
+    program = """
+import os, signal, sys
+from server import cli
+class Interruption:
+    def find_spec(self, name, path=None, target=None):
+        if name == "server.commands.users":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interruption())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(cli.main(["tenant", "list"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=vitrine.root,
+        env=vitrine.environment(),
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, b"vitrine: interrupted\n")
+
+
 def test_closed_streams_end_no_command(vitrine):
     command = f"{shlex.join([*PROGRAM, 'schema'])} <&- >&- 2>&-"
     done = subprocess.run(["sh", "-c", command], cwd=vitrine.root, env=vitrine.environment(), check=False)
