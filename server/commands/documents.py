@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from kernel.scope import Scope
 
+_MOST_CHARACTERS = 16_000_000
+"""Of a manifest: its documents have 2,000,000 at most, each of which may be an escape."""
+
 
 def add(commands: Any) -> None:
     """Declare the commands."""
@@ -51,7 +54,7 @@ async def _push(args: argparse.Namespace) -> None:
     if args.app and args.only is not None:
         raise CommandError("--only and --accept-others are for storefront keys")
     try:
-        texts = read_manifest(json.loads(args.file.read_text(encoding="utf-8")))
+        texts = read_manifest(json.loads(_read(args.file)))
     except (OSError, RecursionError, ValueError) as error:
         raise CommandError(f"{args.file}: {error}") from error
     _check_documents(args.file, texts)
@@ -72,6 +75,14 @@ async def _push(args: argparse.Namespace) -> None:
     else:
         others = "nothing else is accepted" if result.trusted_documents_only else "other documents are accepted too"
         print_line(f"{len(texts)} documents pushed; {result.count} are registered, {others}")
+
+
+def _read(file: Path) -> str:
+    with file.open(encoding="utf-8") as opened:
+        text = opened.read(_MOST_CHARACTERS + 1)  # a device has no end
+    if len(text) > _MOST_CHARACTERS:
+        raise CommandError(f"{file} has more than {_MOST_CHARACTERS:,} characters; expected a manifest")
+    return text
 
 
 def _check_documents(file: Path, texts: Sequence[str]) -> None:

@@ -22,8 +22,8 @@ async def update_map(socket: Path, path: Path, lines: Lines) -> int:
     """Let HAProxy's map of the file have these lines; return how many were different. Raises CellError."""
     changes = _changes(str(path), await show_map(socket, path), lines)
     for batch in _batches(changes):
-        if answer := (await _send(socket, batch)).strip():
-            raise CellError(f"HAProxy refuses a change of its map {path}: {answer.splitlines()[0]}")
+        if answer := " ".join((await _send(socket, batch)).split()):
+            raise CellError(f"HAProxy refuses a change of its map {path}: {answer[:200]}")
     return len(changes)
 
 
@@ -32,7 +32,7 @@ async def show_map(socket: Path, path: Path) -> Lines:
     answer = await _send(socket, f"show map {path}")
     rows = [line.split() for line in answer.splitlines() if line]
     if any(len(row) != 3 or not row[0].startswith("0x") for row in rows):
-        raise CellError(f"HAProxy has no map {path}: {answer.strip().splitlines()[0]}")
+        raise CellError(f"HAProxy has no map {path}: {' '.join(answer.split())[:200]}")
     return {key: cell for _, key, cell in rows}
 
 
@@ -58,7 +58,7 @@ async def _send(socket: Path, commands: str) -> str:
             reader, writer = await asyncio.open_unix_connection(str(socket))
             try:
                 writer.write(f"{commands}\n".encode())
-                return (await reader.read()).decode()
+                return (await reader.read()).decode(errors="replace")
             finally:
                 writer.close()
     except OSError as error:

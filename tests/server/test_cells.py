@@ -22,6 +22,7 @@ from bench.servers import free_port
 from kernel.ids import uuid7
 from server.embedded_postgres import EmbeddedServer
 from server.operations.cells import CellError, ServedStore, build_lines, merge_lines, read_cells, read_map, write_map
+from server.operations.haproxy_maps import update_map
 from server.operations.written_files import replaced_file
 from tests.harness.database import TEMPLATE, new_database
 from tests.server.command_line import RunningCommand, Vitrine
@@ -108,6 +109,18 @@ def test_a_file_that_is_not_written_to_its_end_leaves_the_present_one(tmp_path: 
         "whole",
         [file],
     )
+
+
+async def test_a_socket_of_another_program_is_named(tmp_path: Path):
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"\xff \n \n")
+        writer.close()
+
+    socket = tmp_path / "socket"
+    async with await asyncio.start_unix_server(answer, socket):
+        with pytest.raises(CellError, match=r"HAProxy has no map /etc/cells\.map: \ufffd"):
+            await update_map(socket, Path("/etc/cells.map"), {"a": "one"})
 
 
 def test_a_device_without_an_end_is_no_file_of_cells():

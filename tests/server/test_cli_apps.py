@@ -187,6 +187,8 @@ async def test_documents_of_a_manifest_are_pushed_for_a_key(vitrine, store, tmp_
     assert "Cannot query field 'nothing'" in vitrine(*push).error_line
     manifest.write_text(json.dumps({"0" * 40: query}))
     assert "is not the SHA-256 of its document" in vitrine(*push).error_line
+    endless = vitrine("documents", "push", "/dev/zero", *push[3:]).error_line
+    assert endless == "/dev/zero has more than 16,000,000 characters; expected a manifest"
 
 
 async def test_the_documents_of_the_example_storefront_are_pushed(vitrine, store):
