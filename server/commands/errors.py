@@ -37,6 +37,8 @@ def _describe_database_error(error: BaseException) -> str | None:
 
     if isinstance(error, asyncpg.PostgresError):
         return f"database error: {error}"
+    if isinstance(error, asyncpg.InternalClientError):
+        return f"database error: the connection was lost ({error})"
     if isinstance(error, asyncpg.InterfaceError | OSError | TimeoutError):
         return f"{error or type(error).__name__}"
     return None

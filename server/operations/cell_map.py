@@ -109,7 +109,7 @@ class CellMap:
         """Read what a cell serves; return whether it could be read."""
         try:
             self._known[cell.name] = await read_stores(cell)
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
             self._known[cell.name] = None
             self._unreadable[cell.name] = repr(error)
             return False

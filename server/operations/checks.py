@@ -41,8 +41,8 @@ from server.start_checks import UNPROTECTED, check_login
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
 OVERDUE = timedelta(minutes=10)
 _TIMEOUT_SECONDS = 5.0
-# What a connection may fail with.
-_NOT_CONNECTED = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+# What a connection may fail with, the third when it is terminated during a response.
+_NOT_CONNECTED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
 async def run_checks(*, deletes_orphans: bool = False) -> AsyncIterator[CheckResult]:
@@ -218,8 +218,7 @@ async def _check_database(
         DomainError,
         database.UnsafeRole,
         database.UnsafePooler,
-        asyncpg.PostgresError,
-        OSError,
+        *_NOT_CONNECTED,
     ) as error:
         yield fail("database", _describe(error))
 

@@ -21,7 +21,17 @@ from aiohttp import web
 from bench.servers import free_port
 from kernel.ids import uuid7
 from server.embedded_postgres import EmbeddedServer
-from server.operations.cells import CellError, ServedStore, build_lines, merge_lines, read_cells, read_map, write_map
+from server.operations.cell_map import CellMap
+from server.operations.cells import (
+    Cell,
+    CellError,
+    ServedStore,
+    build_lines,
+    merge_lines,
+    read_cells,
+    read_map,
+    write_map,
+)
 from server.operations.haproxy_maps import update_map
 from server.operations.written_files import replaced_file
 from tests.harness.database import TEMPLATE, new_database
@@ -109,6 +119,17 @@ def test_a_file_that_is_not_written_to_its_end_leaves_the_present_one(tmp_path: 
         "whole",
         [file],
     )
+
+
+async def test_a_cell_whose_connection_is_lost_in_an_answer_is_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def lose(cell: Cell) -> None:
+        raise asyncpg.InternalClientError("got result for unknown protocol state 3")
+
+    monkeypatch.setattr("server.operations.cell_map.read_stores", lose)
+    change = await CellMap([Cell("one", "postgresql://one")], tmp_path / "cells.map", None).update()
+    assert "unknown protocol state" in change.unreadable["one"]
 
 
 async def test_a_socket_of_another_program_is_named(tmp_path: Path):

@@ -10,12 +10,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from kernel.garbage_collection import collect_rarely
+from kernel.settings import Settings
 from server import cli
 from server.commands import schema as schema_command
-from tests.server.command_line import PROGRAM, Vitrine
+from server.commands.errors import describe_error
+from server.operations import checks
+from tests.server.command_line import PROGRAM, SECRET, Vitrine
 
 COMMANDS = (
     "serve", "worker", "migrate", "backup", "restore", "demo", "import", "import olist", "import cscart",
@@ -114,6 +118,22 @@ def test_an_unavailable_database_is_reported_in_one_line_without_its_password(vi
     error_line = vitrine(*command, DATABASE_URL=AWAY, PORT="0").error_line
     assert error_line.startswith("the database is not available; try again (")
     assert "hunter2" not in error_line
+
+
+@pytest.mark.parametrize("kind", [asyncpg.InternalClientError, asyncpg.InterfaceError, asyncpg.PostgresError, OSError])
+async def test_a_connection_that_is_lost_is_reported_by_commands_and_by_doctor(
+    monkeypatch: pytest.MonkeyPatch, database_url: str, kind: type[Exception]
+):
+    async def lose(*_: object) -> None:
+        raise kind("it was terminated")
+
+    assert "it was terminated" in str(describe_error(kind("it was terminated")))
+    monkeypatch.setattr(checks, "_check_version", lose)
+    settings = Settings(database_url=database_url, secret_key=SECRET)
+    results = [result async for result in checks._check_database(settings, has_storage=False, deletes_orphans=False)]
+    assert [(each.check, each.level.value, each.text) for each in results] == [
+        ("database", "fail", "it was terminated")
+    ]
 
 
 # --- Snapshots of the schema -----------------------------------------------------------------------------------------
