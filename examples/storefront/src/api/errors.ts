@@ -13,17 +13,11 @@ const MESSAGES: Record<string, string> = {
   RATE_LIMITED: "Muitas tentativas. Espere um pouco e tente de novo.",
   UNAVAILABLE: "A loja não respondeu. Tente de novo em instantes.",
 };
+// Those of one page are with it: this is read before the first page is shown.
 const REASONS: Record<string, string> = {
   cart_expired: "Seu carrinho expirou.",
   cart_already_ordered: "Este carrinho já virou um pedido.",
   cart_empty: "Seu carrinho está vazio.",
-  order_paid: "Este pedido já está pago.",
-  order_not_payable: "Este pedido não pode mais ser pago.",
-  kind_unavailable: "Esta forma de pagamento não está mais disponível.",
-  installments_unavailable: "Este parcelamento não está mais disponível.",
-  too_many_addresses: "Você já tem endereços demais. Exclua um antes.",
-  two_factor_on: "A verificação em duas etapas já está ativada.",
-  two_factor_not_begun: "Comece a ativação de novo.",
 };
 const FIELDS: Record<string, string> = {
   required: "Preencha este campo.",

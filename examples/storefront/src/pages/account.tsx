@@ -4,11 +4,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { keepCart } from "../api/cart";
 import { request, useRead } from "../api/requests";
+import { addAddress } from "../api/saved-addresses";
 import { forgetTokens, isSignedIn, refreshToken } from "../api/session";
 import { addressLines, count, date, money, orderStatus } from "../format";
 import {
   AccountDocument,
-  AddAddressDocument,
   AddressBookDocument,
   DeleteAddressDocument,
   SetDefaultAddressDocument,
@@ -120,7 +120,7 @@ export function Addresses() {
           const addresses = me?.addresses ?? [];
           async function save(id: string | undefined, input: SavedAddressInput) {
             if (id) await request(UpdateAddressDocument, { id, input });
-            else await request(AddAddressDocument, { input });
+            else await addAddress(input);
             setEditing(undefined);
             await read.reload();
           }

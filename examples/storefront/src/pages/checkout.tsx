@@ -4,11 +4,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { cartId, isGone, keepCart } from "../api/cart";
 import { Refusal } from "../api/errors";
 import { request, useRead } from "../api/requests";
+import { addAddress } from "../api/saved-addresses";
 import { isSignedIn } from "../api/session";
 import { nextStep } from "../focus";
 import { addressLines, money, plainText } from "../format";
 import {
-  AddAddressDocument,
   AddressBookDocument,
   CheckoutDocument,
   CheckoutPageDocument,
@@ -149,7 +149,7 @@ function AddressStep({ cart, reload }: StepProps) {
             submit={async ({ save, zipcode = "", ...values }) => {
               const address = { ...values, zipcode };
               await use(address);
-              if (save) await request(AddAddressDocument, { input: addressInput(address) });
+              if (save) await addAddress(addressInput(address));
             }}
           >
             {(fields) => (

@@ -2,9 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { explained } from "../api/explained";
 import { request, useRead } from "../api/requests";
 import { dateTime, money } from "../format";
-import { PaymentOptionsDocument, PayOrderDocument, type OrderPageQuery, type PaymentOptionsQuery } from "../generated";
+import { PaymentOptionsDocument, PayOrderDocument, type OrderPageQuery, type PaymentOptionsQuery, type PayOrderMutationVariables } from "../generated";
 import { Alert, Field, Form, useAction } from "../ui/form";
 
 type OrderRecord = NonNullable<OrderPageQuery["placed_order"]>;
@@ -17,6 +18,15 @@ interface PaymentProps {
   reload: () => Promise<void>;
 }
 
+const pay = (variables: PayOrderMutationVariables, key: string) =>
+  request(PayOrderDocument, variables, key).catch(
+    explained({
+      order_paid: "Este pedido já está pago.",
+      order_not_payable: "Este pedido não pode mais ser pago.",
+      kind_unavailable: "Esta forma de pagamento não está mais disponível.",
+      installments_unavailable: "Este parcelamento não está mais disponível.",
+    }),
+  );
 const NAMES: Record<string, string> = { PIX: "Pix", BOLETO: "Boleto", CARD: "Cartão de crédito" };
 // A real gateway's script makes a token of the card that is typed into its own fields; the sandbox knows these.
 const TEST_CARDS = [
@@ -35,7 +45,7 @@ export function Payment({ order, token, reload, children }: PaymentProps & { chi
   // Who chose Pix at the checkout sees its code at once. The key is the order's: a second tab gets the same payment.
   const isPix = order.payments.length === 0 && order.payment_method?.kind === "PIX" && offered.some(({ kind }) => kind === "PIX");
   const pix = useAction(async () => {
-    await request(PayOrderDocument, { id: order.id, token, kind: "PIX" }, `${order.id}-pix`);
+    await pay({ id: order.id, token, kind: "PIX" }, `${order.id}-pix`);
     await reload();
   });
   useEffect(() => {
@@ -89,7 +99,7 @@ function Choice({ order, token, options, failure, reload }: PaymentProps & { opt
       ...(kind === "CARD" && { card }),
       ...(kind === "BOLETO" && document && { billing: { document } }),
     };
-    await request(PayOrderDocument, variables, `${key.current}-${kind}-${installments}-${card ?? ""}-${document?.replace(/\D/g, "") ?? ""}`);
+    await pay(variables, `${key.current}-${kind}-${installments}-${card ?? ""}-${document?.replace(/\D/g, "") ?? ""}`);
     await reload();
   }
   return (

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { keepCart } from "../api/cart";
+import { explained } from "../api/explained";
 import { request, useRead } from "../api/requests";
 import { forgetTokens, isSignedIn } from "../api/session";
 import { ChangeEmailDocument, DeleteAccountDocument, ProfileDocument, UpdateProfileDocument, VerifyEmailDocument, type ProfileQuery } from "../generated";
@@ -9,7 +10,7 @@ import { navigate, Title } from "../router";
 import { Field, Form } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { AccountPage } from "./account";
-import { explained, WRONG_TOKEN } from "./tokens";
+import { WRONG_TOKEN } from "./tokens";
 
 type Customer = NonNullable<ProfileQuery["me"]>;
 

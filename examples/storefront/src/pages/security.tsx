@@ -1,6 +1,7 @@
 // How the customer signs in: password and two factors.
 
 import { useState } from "preact/hooks";
+import { explained } from "../api/explained";
 import { request, useRead } from "../api/requests";
 import { isSignedIn } from "../api/session";
 import { count } from "../format";
@@ -16,15 +17,19 @@ import { Alert, Button, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { AccountPage } from "./account";
 
+const ENROLMENT = explained({
+  two_factor_on: "A verificação em duas etapas já está ativada.",
+  two_factor_not_begun: "Comece a ativação de novo.",
+});
 const focus = (element: HTMLElement | null) => element?.focus();
 
 export function Security() {
   const read = useRead(AccountDocument, isSignedIn.value ? {} : null);
   const [enrolment, setEnrolment] = useState<BeginTwoFactorMutation["two_factor_begin"]>();
   const [codes, setCodes] = useState<string[]>();
-  const begin = useAction(async () => setEnrolment((await request(BeginTwoFactorDocument, {})).two_factor_begin));
+  const begin = useAction(async () => setEnrolment((await request(BeginTwoFactorDocument, {}).catch(ENROLMENT)).two_factor_begin));
   async function confirm({ code = "" }: Record<string, string>) {
-    setCodes((await request(ConfirmTwoFactorDocument, { code })).two_factor_confirm.recovery_codes);
+    setCodes((await request(ConfirmTwoFactorDocument, { code }).catch(ENROLMENT)).two_factor_confirm.recovery_codes);
     setEnrolment(undefined);
     await read.reload();
   }

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { mergeCart } from "../api/cart";
+import { explained } from "../api/explained";
 import { request } from "../api/requests";
 import { isSignedIn, keepTokens, type Tokens } from "../api/session";
 import { Refusal } from "../api/errors";
@@ -17,7 +18,7 @@ import {
 import { navigate, place, Title } from "../router";
 import { Alert, Button, Field, Form, useAction } from "../ui/form";
 import { ConfirmDeletion } from "./profile";
-import { explained, WRONG_TOKEN } from "./tokens";
+import { WRONG_TOKEN } from "./tokens";
 
 const WRONG_PASSWORD = {
   UNAUTHENTICATED: "E-mail ou senha incorretos.",
