@@ -1,5 +1,5 @@
 // What was typed and isn't saved: it is asked for before the page is left, and isn't read again.
-import { useQueryClient } from "@tanstack/react-query";
+import { type Query, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "ra-core";
 import { useEffect } from "react";
 import { useFormState } from "react-hook-form";
@@ -9,6 +9,7 @@ const unsaved = new Set<object>();
 // Those of them that are the form of a record.
 const forms = new Set<object>();
 const SETTLE_MS = 100;
+const isRecord = ({ queryKey }: Pick<Query, "queryKey">) => queryKey[1] === "getOne";
 
 // Shown while something is unsaved.
 export function Unsaved({ isForm = false }: { isForm?: boolean }) {
@@ -24,10 +25,15 @@ export function Unsaved({ isForm = false }: { isForm?: boolean }) {
   return null;
 }
 
-// In the form of a record.
+// In the form of a record. What is being read again when the user begins to type would replace that.
 export function UnsavedForm() {
+  const client = useQueryClient();
   const { dirtyFields, isSubmitting, isSubmitSuccessful } = useFormState();
-  return Object.keys(dirtyFields).length > 0 && !isSubmitting && !isSubmitSuccessful && <Unsaved isForm />;
+  const isUnsaved = Object.keys(dirtyFields).length > 0 && !isSubmitting && !isSubmitSuccessful;
+  useEffect(() => {
+    if (isUnsaved) void client.cancelQueries({ predicate: isRecord });
+  }, [client, isUnsaved]);
+  return isUnsaved && <Unsaved isForm />;
 }
 
 // For all that is unsaved on a page: a router asks one blocker.
@@ -57,5 +63,5 @@ export function AskBeforeLeaving() {
 // Reads again what is shown, but no record whose form has something unsaved, which would be replaced.
 export function useReread(): () => void {
   const client = useQueryClient();
-  return () => void client.invalidateQueries({ predicate: ({ queryKey }) => !forms.size || queryKey[1] !== "getOne" });
+  return () => void client.invalidateQueries({ predicate: (query) => !forms.size || !isRecord(query) });
 }
