@@ -64,9 +64,8 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ArchiveError(f"{path} is being written by another command") from error
-        if not _is_at(
-            file.fileno(), draft
-        ):  # deleted by the one that wrote it before, and perhaps made again by another
+        # The one that wrote it before has deleted it, and perhaps another has made it again.
+        if not _is_at(file.fileno(), draft):
             raise ArchiveError(f"{path} is being written by another command")
         try:
             file.truncate()  # what a killed command left
