@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from domain.event_types import EVENT_TYPES, check_names
 from domain.filters import exact, ids, references, sorts
 from domain.visibility import VisibleRows
-from kernel.scope import Scope
-from models.reading.queries import Condition, Entity, EntityFilter, any_of
+from models.reading.queries import Entity, EntityFilter, any_of
 
 
 def of_installation(column: str) -> str:
@@ -25,11 +23,6 @@ def of_app(column: str) -> str:
 def of_event(column: str) -> str:
     """Return the SQL expression of a column of the delivered event."""
     return f"(SELECT e.{column} FROM outbox_events e WHERE e.tenant_id = t.tenant_id AND e.id = t.event_id)"
-
-
-def _of_known_events(_: Scope, names: list[str]) -> Condition:
-    check_names("event", names, EVENT_TYPES)
-    return any_of("t.name")(names)
 
 
 EVENT_ENDPOINTS = Entity(
@@ -59,9 +52,7 @@ EVENT_DELIVERIES = Entity(
     filters={
         "id": ids("deliveries"),
         "endpoint_id": references("event_endpoints", "to any of these endpoints", column="t.endpoint_id"),
-        "event": EntityFilter(
-            "text", any_of("t.name"), "of any of these events", many=True, build_for=_of_known_events
-        ),
+        "event": EntityFilter("text", any_of("t.name"), "of any of these events", many=True),
         **exact("delivery_state", state="in any of these states"),
     },
     sorts=sorts("id"),

@@ -4,6 +4,7 @@ import Accordion from "@mui/material/Accordion";
 import AccordionDetails from "@mui/material/AccordionDetails";
 import AccordionSummary from "@mui/material/AccordionSummary";
 import Box from "@mui/material/Box";
+import { useQueryClient } from "@tanstack/react-query";
 import { Form, useNotify, useTranslate } from "ra-core";
 import { DeleteButton, SaveButton, Toolbar } from "ra-ui-materialui";
 import { useEffect, useState } from "react";
@@ -13,7 +14,7 @@ import { ORDER } from "../entities/order";
 import type { Entity, Field, Kind, Write } from "../entities/types";
 import { wholeText } from "../graphql/errors";
 import { FieldInput, isLong } from "./input";
-import { UnsavedForm } from "./unsaved";
+import { isRecord, Unsaved } from "./unsaved";
 
 // Objects and long texts have the whole width; objects come last.
 const LARGE: readonly Kind[] = ["object", "json", "conditions", "bonuses", "menu_items"];
@@ -36,6 +37,17 @@ export function EntityForm({ entity, write, isNew = false }: { entity: Entity; w
       <FormToolbar entity={entity} isNew={isNew} />
     </Form>
   );
+}
+
+// In the form of a record. What is being read again when the user begins to type would replace that.
+function UnsavedForm() {
+  const client = useQueryClient();
+  const { dirtyFields, isSubmitting, isSubmitSuccessful } = useFormState();
+  const isUnsaved = Object.keys(dirtyFields).length > 0 && !isSubmitting && !isSubmitSuccessful;
+  useEffect(() => {
+    if (isUnsaved) void client.cancelQueries({ predicate: isRecord });
+  }, [client, isUnsaved]);
+  return isUnsaved && <Unsaved isForm />;
 }
 
 function grouped(fields: readonly Field[], groups: NonNullable<(typeof ORDER)[string]["groups"]>): [name: string, fields: Field[]][] {

@@ -2,14 +2,14 @@
 import { type Query, useQueryClient } from "@tanstack/react-query";
 import { useTranslate } from "ra-core";
 import { useEffect } from "react";
-import { useFormState } from "react-hook-form";
 import { useBlocker } from "react-router-dom";
 
 const unsaved = new Set<object>();
 // Those of them that are the form of a record.
 const forms = new Set<object>();
 const SETTLE_MS = 100;
-const isRecord = ({ queryKey }: Pick<Query, "queryKey">) => queryKey[1] === "getOne";
+// Of the reading of a record.
+export const isRecord = ({ queryKey }: Pick<Query, "queryKey">) => queryKey[1] === "getOne";
 
 // Shown while something is unsaved.
 export function Unsaved({ isForm = false }: { isForm?: boolean }) {
@@ -23,17 +23,6 @@ export function Unsaved({ isForm = false }: { isForm?: boolean }) {
     };
   }, [isForm]);
   return null;
-}
-
-// In the form of a record. What is being read again when the user begins to type would replace that.
-export function UnsavedForm() {
-  const client = useQueryClient();
-  const { dirtyFields, isSubmitting, isSubmitSuccessful } = useFormState();
-  const isUnsaved = Object.keys(dirtyFields).length > 0 && !isSubmitting && !isSubmitSuccessful;
-  useEffect(() => {
-    if (isUnsaved) void client.cancelQueries({ predicate: isRecord });
-  }, [client, isUnsaved]);
-  return isUnsaved && <Unsaved isForm />;
 }
 
 // For all that is unsaved on a page: a router asks one blocker.
