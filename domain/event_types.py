@@ -6,7 +6,7 @@ fails when this module is imported.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -350,11 +350,11 @@ NAMES = tuple(name for name in EVENT_TYPES if name != PING)
 """The events that can be subscribed to."""
 
 
-def check_names(field: str, names: Iterable[str], expected: Collection[str] = NAMES) -> None:
-    """Raise `ValidationFailed` for the first name that is none of those expected in a field."""
+def check_names(field: str, names: Iterable[str]) -> None:
+    """Raise `ValidationFailed` for the first name in a field that is of no event to subscribe to."""
     for name in names:
-        if name not in expected:
-            message = f"{field} holds {name[:60]!r}; expected any of {', '.join(expected)}"
+        if name not in NAMES:
+            message = f"{field} holds {name[:60]!r}; expected any of {', '.join(NAMES)}"
             raise ValidationFailed(message, field=field, code="event_unknown")
 
 
