@@ -86,6 +86,10 @@ def find_chromium() -> str | None:
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
+# What the browser answers when the page is left meanwhile, by a reload for example.
+_LEFT = "Inspected target navigated or closed"
+
+
 class Page:
     """An open tab; `requests` and `complaints` grow while it is open."""
 
@@ -117,7 +121,12 @@ class Page:
         """Wait until the expression is truthy and return its value; raise `BrowserError` on a time-out."""
         deadline = asyncio.get_running_loop().time() + seconds
         while True:
-            value = await self.evaluate(expression)
+            value = None
+            try:
+                value = await self.evaluate(expression)
+            except BrowserError as error:
+                if _LEFT not in str(error):
+                    raise
             if value:
                 return value
             if asyncio.get_running_loop().time() > deadline:

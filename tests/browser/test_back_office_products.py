@@ -136,8 +136,9 @@ async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> Non
     )
     assert await of_product(clerk, product, saved) == "CAM-1 750 3,CAM-2 750 4"
     # What the save reads again has arrived before anything is typed.
+    await clerk.page.evaluate("void (window.isLeft = true)")
     await clerk.page.call("Page.reload")
-    await clerk.page.wait_for("document.querySelectorAll('[data-combination]').length === 4")
+    await clerk.page.wait_for("!window.isLeft && document.querySelectorAll('[data-combination]').length === 4")
     await clerk.fill("input.name", "Nome digitado")
     await clerk.page.fill(f"[name='stock.{rows[0]}']", "9")
     await clerk.press("Salvar as combinações (1)")
