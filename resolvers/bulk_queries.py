@@ -45,6 +45,7 @@ from schema.selection import collect_fields, response_shape, wrapped_records
 REPORT_SECONDS = 2.0
 MAX_ROOT_FIELDS = 5
 _LIST, _CONNECTION = "list", "connection"
+_PAGE_ARGUMENTS = ("limit", "offset", "first", "last", "after", "before")
 _NO_VARIABLES = VariableValues({}, {})
 _WHOLE = PageRequest(DEFAULT_PAGE_SIZE, False, None, None)
 
@@ -105,9 +106,14 @@ async def compile_query(scope: Scope, text: str) -> list[BulkField]:
     groups = collect_fields(values, root, [root_node])
     if not 1 <= len(groups) <= MAX_ROOT_FIELDS:
         raise query_error(f"a bulk query has 1 to {MAX_ROOT_FIELDS} root fields, not {len(groups)}")
-    fields = [_compile_field(values, root, nodes) for nodes in groups.values()]
-    for field in fields:
-        field.check(scope)
+    try:
+        fields = [_compile_field(values, root, nodes) for nodes in groups.values()]
+        for field in fields:
+            field.check(scope)
+    except ValidationFailed as error:
+        if error.field in _PAGE_ARGUMENTS:
+            raise query_error(error.message) from error
+        raise
     return fields
 
 

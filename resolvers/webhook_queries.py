@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from graphql import FieldNode, TypeInfo, TypeInfoVisitor, Visitor, get_named_type, is_object_type, visit
+from graphql import (
+    FieldNode,
+    OperationDefinitionNode,
+    TypeInfo,
+    TypeInfoVisitor,
+    Visitor,
+    get_named_type,
+    is_object_type,
+    visit,
+)
 
 from domain import event_types
 from domain.event_types import EVENT_TYPES, order_keys
@@ -22,11 +31,14 @@ from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFail
 from kernel.logging import request_id_from
 from kernel.scope import SYSTEM, Scope, active_scope
 from models.reading.answer_size import AnswerLimits, limited_answer
+from models.reading.response_shapes import RelationField, ResponseField, row_fields
+from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.engine.costs import calculate_cost
 from resolvers.engine.executor import ExecutionContext, error_of, execute_document
 from resolvers.engine.limits import check_cost
-from resolvers.engine.prepare import DocumentCache, PreparedDocument
+from resolvers.engine.prepare import DocumentCache, PreparedDocument, coerced_variables
 from schema.fields import ACCESS, access_of, strawberry_field
+from schema.selection import record_shape
 
 # The root field of a subject of the outbox, if it isn't the one with its name.
 SUBJECT_FIELDS = {event_types.STOCK: "product", event_types.CUSTOMER: "user"}
@@ -44,12 +56,16 @@ def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
     if len(subjects) > 1:
         raise _query_error(f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}")
     try:
-        prepared = _prepare_query(subjects.pop(), query)
+        prepared, operation = _prepare_query(subjects.pop(), query)
     except TooComplex as error:
         raise _query_error(f"query: {error.message}", "query_too_complex") from error
     assert prepared.document is not None
     type_info = TypeInfo(_documents().schema)
     visit(prepared.document, TypeInfoVisitor(type_info, _AccessVisitor(scope, type_info)))
+    try:
+        _check_relations(scope, _selected_fields(prepared, operation))
+    except ValidationFailed as error:
+        raise _query_error(f"query: {error.message}") from error
 
 
 async def run_query(claimed: ClaimedDelivery) -> Mapping[str, Any]:
@@ -61,7 +77,7 @@ async def run_query(claimed: ClaimedDelivery) -> Mapping[str, Any]:
     name = _root_of(claimed.subject_type)
     if not _is_root(name):
         return order_keys(claimed.name, claimed.data)
-    prepared = _prepare_query(name, claimed.query)
+    prepared, _ = _prepare_query(name, claimed.query)
     platform = Scope(
         await find_store(claimed.store_id), SYSTEM, request_id_from(claimed.request_id), now(), family="graphql"
     )
@@ -95,6 +111,28 @@ class _AccessVisitor(Visitor):
                 access.check(self._scope)
 
 
+def _selected_fields(prepared: PreparedDocument, operation: OperationDefinitionNode) -> tuple[ResponseField, ...]:
+    schema = _documents().schema
+    [node] = operation.selection_set.selections
+    variables = coerced_variables(schema, prepared, operation, _SAMPLE_VARIABLES)
+    assert isinstance(node, FieldNode)
+    assert schema.query_type is not None
+    assert variables is not None
+    type_ = get_named_type(schema.query_type.fields[node.name.value].type)
+    return record_shape(CompilationValues(prepared.fragments, variables, {}), type_, [node]).fields
+
+
+def _check_relations(scope: Scope, fields: tuple[ResponseField, ...]) -> None:
+    """Raise the `DomainError` of a relation's size, filter, sort or cursor with which each delivery would fail."""
+    for field in row_fields(fields):
+        if isinstance(field, RelationField):
+            if field.guard is not None:
+                field.guard.check(scope)
+            if field.page is not None:
+                field.page.condition(scope)
+            _check_relations(scope, field.shape.fields)
+
+
 def _root_of(subject_type: str) -> str:
     return SUBJECT_FIELDS.get(subject_type, subject_type)
 
@@ -104,7 +142,7 @@ def _is_root(name: str) -> bool:
     return query is not None and name in query.fields
 
 
-def _prepare_query(root: str, query: str) -> PreparedDocument:
+def _prepare_query(root: str, query: str) -> tuple[PreparedDocument, OperationDefinitionNode]:
     """Prepare the document that selects the query on the subject. Raises `ValidationFailed` and `TooComplex`."""
     documents = _documents()
     if not _is_root(root):
@@ -121,7 +159,7 @@ def _prepare_query(root: str, query: str) -> PreparedDocument:
     if others or not isinstance(selection, FieldNode) or selection.name.value != root or selection.directives:
         raise _query_error("query is not one selection in braces")
     check_cost(calculate_cost(documents.schema, prepared, operation, _SAMPLE_VARIABLES).fields)
-    return prepared
+    return prepared, operation
 
 
 @lru_cache(maxsize=1)

@@ -133,6 +133,11 @@ def response_shape(values: ExecutionValues, type_: GraphQLNamedType, nodes: Sequ
     return _FieldCollector(values, by_response_key=True).shape(type_, list(nodes))
 
 
+def record_shape(values: ExecutionValues, type_: GraphQLNamedType, nodes: Sequence[FieldNode]) -> ResponseShape:
+    """Build the executor's shape of field nodes on an entity type; the guard of a relation with an invalid argument raises its error."""
+    return _FieldCollector(values, by_response_key=False).shape(type_, list(nodes))
+
+
 def response_relation(
     values: ExecutionValues, type_: GraphQLObjectType, group: Sequence[FieldNode]
 ) -> RelationField | None:

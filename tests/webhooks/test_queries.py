@@ -82,6 +82,24 @@ async def test_invalid_selection_is_refused(app: Client, query: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "query, message",
+    [
+        ("{ reviews(limit: 101) { id } }", "limit is 101; expected 1 to 100"),
+        ("{ related(first: 0) { id } }", "first is 0; expected 1 to 100"),
+        ("{ category { products(first: 101) { edges { node { id } } } } }", "first is 101; expected 0 to 100"),
+        ("{ category { ...on Category { products(first: 1, last: 1) { edges { node { id } } } } } }", "expected first or last, not both"),
+        ("{ category { products(after: \"x\") { edges { node { id } } } } }", "after "),
+    ],
+)  # fmt: skip
+async def test_a_page_that_no_delivery_could_have_is_refused(app: Client, query: str, message: str) -> None:
+    answer = await app.post(WEBHOOKS, {"url": URL, "events": ["product.updated"], "query": query})
+    assert (answer.status, answer.body["fields"]) == (400, {"query": "query_invalid"})
+    assert answer.body["message"].startswith(f"query: {message}")
+    endpoint = await subscribe(app, URL, "product.updated", query="{ reviews(limit: 100) { id } }")
+    assert (await app.put(f"{WEBHOOKS}/{endpoint}", {"query": query})).status == 400
+
+
 async def test_the_message_of_a_wrong_literal_is_that_of_a_document(app: Client) -> None:
     query = "{ related(first: null) { id } }"
     answer = await app.post(WEBHOOKS, {"url": URL, "events": ["product.updated"], "query": query})
