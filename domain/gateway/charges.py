@@ -119,6 +119,8 @@ class _ChargeState:
     problem: str = ""
     new_paid: int = 0
     new_refunded: int = 0
+    implied: int = 0
+    """What was paid at least, of a refund or chargeback whose payment isn't known."""
 
     @property
     def is_fully_refunded(self) -> bool:
@@ -152,7 +154,7 @@ async def save_charges(
         _merge(scope, charge, stored[charge.charge_id], effect, locked, _payment_of(charge, payload, payments))
         for charge in payload.charges
     ]
-    if locked is not None and any(state.new_paid or state.new_refunded for state in states):
+    if locked is not None and any(state.new_paid or state.new_refunded or state.implied for state in states):
         counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
         assert counted_sums is not None  # an aggregate always returns one row
         _imply_payments(states, locked, counted_sums)
@@ -214,6 +216,7 @@ def _merge(
         state.new_paid = paid - (stored["paid_cents"] if was_counted else 0)
         state.new_refunded = refunded - (stored["refunded_cents"] if was_counted else 0)
         state.counted = True
+        state.implied = _implied_cents(state, effect)
     elif was_counted or state.refunded > state.most_refundable:
         # The sums of another order stay, and no refund is stored that there can't be.
         state.paid, state.refunded = stored["paid_cents"], stored["refunded_cents"]
@@ -278,25 +281,32 @@ def _refunded_cents(charge: ChargePayload, effect: NotificationEffect, amount: i
     return 0
 
 
-def _imply_payments(states: Sequence[_ChargeState], locked: LockedOrder, counted_sums: Mapping[str, Any]) -> None:
-    """Treat refunds without a known payment as paid and refunded: the payment's notification may be late or lost.
+def _implied_cents(state: _ChargeState, effect: NotificationEffect) -> int:
+    if effect is NotificationEffect.CHARGED_BACK:
+        return 0 if state.paid or state.refunded else state.charge.paid_amount or state.amount
+    return state.refunded if state.new_refunded and state.refunded > state.paid else 0
 
-    Payments that don't come from charges (recorded manually, settled at once) cover such refunds first, so that no order refunds more
-    than it received.
+
+def _imply_payments(states: Sequence[_ChargeState], locked: LockedOrder, counted_sums: Mapping[str, Any]) -> None:
+    """Treat refunds and chargebacks without a known payment as paid: the payment's notification may be late or lost.
+
+    Payments that don't come from charges (recorded manually, settled at once) cover those of other charges first, so that no order refunds
+    more than it received.
     """
-    unmatched = [state for state in states if state.new_refunded and state.refunded > state.paid]
     other_cents = (
         locked.paid_cents
         - counted_sums["paid"]
         - (locked.refunded_cents - counted_sums["refunded"])
         - counted_sums["unmatched"]
     )
-    for state in unmatched:
-        needed = min(state.refunded - state.paid, state.new_refunded)
+    for state in states:
+        if not state.implied:
+            continue
+        needed = min(state.implied - state.paid, state.new_refunded or state.implied)
         if needed <= other_cents:
             other_cents -= needed
             continue
-        paid = max(state.refunded, state.charge.paid_amount or 0)
+        paid = max(state.implied, state.charge.paid_amount or 0)
         state.new_paid += paid - state.paid
         state.paid = paid
 

@@ -88,7 +88,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     if changed or status_changed:
         previous = locked.status if status_changed else None
         await events.emit_order_updated(scope, locked.id, previous_status=previous)
-    surplus = _surplus(before, locked, status if status_changed else None, sums)
+    surplus = 0 if charged_back else _surplus(before, locked, status if status_changed else None, sums)
     if surplus > 0 and (late := [each.payment for each in charges.of_payments if each.new_paid]):
         await notify_surplus(scope, locked.id, late[0].number, format_price(surplus, locked.currency))
         problem = problem or f"surplus: {surplus} cents belong to no part of the order"

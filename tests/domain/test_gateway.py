@@ -275,6 +275,24 @@ async def test_a_chargeback_changes_the_payment_status_only(kit):
     assert (await charges(kit))[0]["status"] == "chargedback"
 
 
+async def test_a_chargeback_without_a_known_payment_is_that_of_the_charge(kit):
+    order, _ = await create_order(kit)
+    paid = charge(order.id)
+    for body in ({**paid, "status": "chargedback"}, {**paid, "status": "chargedback", "paid_amount": 1_000}):
+        await send(kit, event("charge.chargedback", body))
+        assert await payment_state(kit, order.id) == ("O", 1_000, 0, "chargeback")
+        assert await kit.value(BOOKS, order.id) == 0
+    await send(kit, event("charge.paid", paid))
+    assert (await payment_state(kit, order.id))[1:] == (1_000, 0, "chargeback")
+
+
+async def test_a_chargeback_of_a_payment_that_was_recorded_adds_none(kit):
+    order, _ = await create_order(kit)
+    await record_payment(kit.as_admin(), order.id, 1_000)
+    await send(kit, event("charge.chargedback", charge(order.id, status="chargedback")))
+    assert (await payment_state(kit, order.id))[1:] == (1_000, 0, "chargeback")
+
+
 @pytest.mark.parametrize("kind", ["charge.created", "charge.pending", "order.created"])
 async def test_other_events_update_the_charge_only(kit, kind):
     order, _ = await create_order(kit)
