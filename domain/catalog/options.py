@@ -75,6 +75,8 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
     "image_url": InputField("image_url", lambda url: image_url(url) if url else "", code="url_invalid"),
     "image_alt": InputField("image_alt", short_text),
 }
+_PICTURE_FIELDS = {"url": VARIANT_FIELDS["image_url"], "alt": VARIANT_FIELDS["image_alt"]}
+_PICTURE_COLUMNS = ("id", "image_url", "image_alt", "media_id")
 _NEW_VARIANT: Mapping[str, Any] = {
     "modifier": 0,
     "modifier_type": "A",
@@ -360,17 +362,19 @@ async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues
         elif variant_id is not None:
             indexes[str(index)] = variant_id
     identified = indexes | by_id | keys
-    links = {variant["id"]: variant["image_url"] for variant in existing}
+    stored = {variant["id"]: variant for variant in existing}
     changed: dict[int, dict[str, Any]] = {}
     for image in images:
-        columns = read_fields({"url": VARIANT_FIELDS["image_url"]}, image)
+        columns = read_fields(_PICTURE_FIELDS, image)
         variant_id = identified.get(str(image["variant"]).lower())
         if variant_id is None:
             raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
         file = {"named": image["media_id"]} if "media_id" in image else {}
         changed[variant_id] = {"id": variant_id, "image_url": "", **columns, **file}
-    await _resolve_images(scope, [*changed.values()], {index: links[each] for index, each in enumerate(changed)})
-    return bool(await update_rows(scope, "option_variants", list(changed.values())))
+    links = {index: stored[each]["image_url"] for index, each in enumerate(changed)}
+    await _resolve_images(scope, [*changed.values()], links)
+    rows = [{name: row.get(name, stored[each][name]) for name in _PICTURE_COLUMNS} for each, row in changed.items()]
+    return bool(await update_rows(scope, "option_variants", rows))
 
 
 def _read_variant(values: InputValues) -> dict[str, Any]:

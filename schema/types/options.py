@@ -299,6 +299,7 @@ class VariantPictureInput:
         description="The key of the variant in `variants`, its ID, or its index starting at 0."
     )
     url: str | None = optional_field("The URL, http or https; empty removes the image.")
+    alt: str | None = optional_field("The alternative text; one whose link stays keeps its own without it.")
     upload: Upload | None = optional_field("The file itself, in place of `url`.")
 
 

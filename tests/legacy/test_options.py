@@ -194,6 +194,21 @@ async def test_images_of_variants(sample):
         assert answer.status == 200, (main_pair, answer.raw)
         variants = (await read(sample, number))["variants"]
         assert variants[raw["variant_id"]]["image_pair"]["icon"]["image_path"].startswith(url + "?"), main_pair
+    texts = {blue["variant_id"]: "Mar", raw["variant_id"]: "Areia"}
+    for pair in ({"image_path": url, "alt": None}, {"image_path": url + "?3"}, {"image_path": url}):
+        main_pair = {key: {"icon": {**pair, **({"alt": text} if "alt" in pair else {})}} for key, text in texts.items()}
+        assert (await sample.put(f"/api/options/{number}", {"main_pair": main_pair})).status == 200, pair
+        variants = (await read(sample, number))["variants"]
+        kept = {key: variants[key]["image_pair"]["icon"]["alt"] for key in texts}
+        assert kept == (texts if "alt" in pair else dict.fromkeys(texts, "")), pair
+    # One whose link stays keeps its text, the other has none any more.
+    both = {key: {"icon": {"image_path": url, "alt": text}} for key, text in texts.items()}
+    assert (await sample.put(f"/api/options/{number}", {"main_pair": both})).status == 200
+    one = {blue["variant_id"]: {"icon": {"image_path": url + "?9"}}, raw["variant_id"]: {"icon": {"image_path": url}}}
+    answer = await sample.put(f"/api/options/{number}", {"main_pair": one})
+    assert answer.status == 200, answer.raw
+    variants = (await read(sample, number))["variants"]
+    assert [variants[key]["image_pair"]["icon"]["alt"] for key in texts] == ["", "Areia"]
     for main_pair in ("x", {"icon": {"image_path": 7}}, {"icon": {"image_path": {"9": url}}}, {"1": "x"}):
         answer = await sample.put(f"/api/options/{number}", {"main_pair": main_pair})
         assert answer.status == 400, main_pair

@@ -145,7 +145,7 @@ def _numbered_images(value: Any, label: str) -> Iterator[tuple[str, dict[str, An
         pairs = enumerate(value) if isinstance(value, list) else value.items()
         for key, pair in pairs:
             image = _parse_icon(pair, label)
-            yield str(key), {"upload": image["image"]["upload"]} if "image" in image else {"url": image["image_url"]}
+            yield str(key), image.get("image") or {name.removeprefix("image_"): text for name, text in image.items()}
         return
     icon = value.get("icon") or value.get("detailed")
     if isinstance(icon, Mapping) and icon.get("image_data") not in (None, ""):
