@@ -187,10 +187,9 @@ def _joined(
         for line, cells in lines:
             yield reader.record([(line, cells)])
         return
-    groups = itertools.groupby(lines, lambda row: row[1][key] if len(row[1]) == len(header) else row[0])
-    for value, group in groups:
-        if not isinstance(value, str) or not value:
-            for row in group:  # broken, or without key
+    for value, group in itertools.groupby(lines, lambda row: row[1][key] if key < len(row[1]) else ""):
+        if not value:
+            for row in group:
                 yield reader.record([row])
             continue
         rows = list(itertools.islice(group, MAX_JOINED + 1))
@@ -214,8 +213,11 @@ class _CsvRecords:
         """Return the record of one or several rows: the first one's, and the lists of all."""
         first_line, first = rows[0]
         record = FileRow(first_line, columns=self._names)
-        if len(first) != len(self._columns):
-            record.errors.append(LineError(first_line, "", f"has {len(first)} values; expected {len(self._columns)}"))
+        expected = len(self._columns)
+        for line, cells in rows:
+            if len(cells) != expected:
+                record.errors.append(LineError(line, "", f"has {len(cells)} values; expected {expected}"))
+        if record.errors:
             return record
         for line, cells in rows:
             items: dict[str, dict[str, Any]] = {}

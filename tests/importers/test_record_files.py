@@ -369,6 +369,13 @@ async def test_a_wrong_order_is_refused_and_the_others_are_imported(
     assert report.errors[0].startswith(f"orders.jsonl:1: {error}"), report.errors
 
 
+@pytest.mark.usefixtures("shop")
+async def test_a_broken_line_of_an_order_refuses_all_of_it(store: Store, tmp_path: Path):
+    report = await run(store, tmp_path, "orders", ORDER_CSV.replace("Extinto,1,", "Extinto, novo,1,"))
+    assert report.errors == ["orders.csv:3: has 17 values; expected 16"]
+    assert [row["details"] for row in await table(store, ORDER_SQL)] == ["#1002"]
+
+
 async def test_an_error_of_an_order_line_names_its_own_line_of_the_file(store: Store, tmp_path: Path):
     content = (
         ORDER_CSV.replace("OLD-9,Extinto,1", "OLD-9,Extinto,0")
