@@ -399,5 +399,5 @@ async def delete_expired(scope: Scope, *, limit: int = 500) -> int:
     await delete_files(scope.store.public_id, [row["public_id"] for row in rows])
     if rows:
         await execute(_DELETE, scope.store.id, [row["id"] for row in rows])
-    await delete_unused(scope.store.public_id, scope.now)
+    await delete_unused(scope)
     return len(rows)

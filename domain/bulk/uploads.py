@@ -7,7 +7,7 @@ used again while it is valid: an operation is created with a copy of the file, a
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -45,6 +45,9 @@ _USED = ".used" + UPLOADED
 _PENDING = ".pending"
 MAX_UNUSED = 2
 """The uploads of a caller that no operation uses, links without a file included."""
+_NEEDED_UPLOADS = (
+    "SELECT upload FROM bulk_operations WHERE tenant_id = $1 AND due_at IS NOT NULL AND upload IS NOT NULL"
+)
 _USED_UPLOADS = "SELECT upload FROM bulk_operations WHERE tenant_id = $1 AND upload = ANY($2::uuid[]) GROUP BY upload"
 
 
@@ -86,7 +89,7 @@ async def check_space(store: UUID, size: int) -> None:
 
 async def _check_space(store: UUID, files: Sequence[StoredObject], size: int) -> None:
     taken = sum(file.size for file in files if file.key.endswith(UPLOADED) and not file.key.endswith(_USED))
-    taken += await run_in_thread(lambda: sum(path.stat().st_size for path in _arriving(store)))
+    taken += await run_in_thread(_arriving_bytes, store)
     if taken + size > configured().store_upload_bytes or taken >= configured().store_upload_bytes:
         raise Conflict(
             f"the store's uploads take {taken} of {configured().store_upload_bytes} bytes; use them first",
@@ -97,6 +100,15 @@ async def _check_space(store: UUID, files: Sequence[StoredObject], size: int) ->
 def _arriving(store: UUID) -> list[Path]:
     """Return the files of uploads that are arriving at this machine, or are executed by it."""
     return list((configured().folder / str(store)).glob(f"*{UPLOADED}*"))
+
+
+def _arriving_bytes(store: UUID) -> int:
+    """Return the size of these files, without those that are complete or refused meanwhile."""
+    taken = 0
+    for path in _arriving(store):
+        with suppress(FileNotFoundError):
+            taken += path.stat().st_size
+    return taken
 
 
 def _is_unused(file: StoredObject, at: datetime) -> bool:
@@ -113,7 +125,7 @@ def _name_of(file: StoredObject) -> str:
 async def use_upload(scope: Scope, upload: object) -> UUID | None:
     """Return the id of a complete upload of the caller, and keep it as it is now; None for an unknown one, or another caller's.
 
-    Raise `TooLarge`, and `Unavailable` and `StorageFull` of the storage.
+    One that an operation executes stays as that has it. Raise `TooLarge`, and `Unavailable` and `StorageFull` of the storage.
     """
     parsed = parse_uuid(str(upload))
     if parsed is None:
@@ -123,6 +135,8 @@ async def use_upload(scope: Scope, upload: object) -> UUID | None:
     size = await _size(key)
     if size is None:
         return None
+    if str(parsed) in await _needed(scope):
+        return parsed  # its operation has not ended, so that there will be no other
     if size <= configured().upload_bytes:
         await storage().copy(key, used)
         # It may have been stored again meanwhile.
@@ -167,18 +181,30 @@ def _name(scope: Scope, upload: UUID) -> str:
     return f"{upload}.{keyed_hash(_PURPOSE, scope.actor.credential)[:16]}"
 
 
-async def delete_unused(store: UUID, at: datetime) -> None:
-    """Delete uploads, and what was left of interrupted ones, after `RETENTION`."""
-    files = [file async for file in storage().find(folder_key(store)) if file.modified_at < at - RETENTION]
-    await storage().delete(file.key for file in files if file.key.endswith((UPLOADED, _PENDING)))
-    await run_in_thread(_delete_interrupted, store)
+async def delete_unused(scope: Scope) -> None:
+    """Delete uploads, and what was left of interrupted ones, after `RETENTION`; not what an operation that has not ended executes."""
+    store, before = scope.store.public_id, scope.now - RETENTION
+    files = [file async for file in storage().find(folder_key(store)) if file.modified_at < before]
+    uploads = [file.key for file in files if file.key.endswith((UPLOADED, _PENDING))]
+    needed = await _needed(scope)
+    await storage().delete(key for key in uploads if _upload_of(key) not in needed)
+    await run_in_thread(_delete_interrupted, store, needed)
 
 
-def _delete_interrupted(store: UUID) -> None:
+async def _needed(scope: Scope) -> set[str]:
+    """Return the uploads of the store's operations that have not ended."""
+    return {str(row["upload"]) for row in await fetch(_NEEDED_UPLOADS, scope.store.id)}
+
+
+def _upload_of(key: str) -> str:
+    return key.rpartition("/")[2].partition(".")[0]
+
+
+def _delete_interrupted(store: UUID, needed: Collection[str]) -> None:
     limit = time.time() - RETENTION.total_seconds()
     for path in _arriving(store):
         with suppress(OSError):
-            if path.stat().st_mtime < limit:
+            if path.stat().st_mtime < limit and _upload_of(path.name) not in needed:
                 path.unlink()
 
 

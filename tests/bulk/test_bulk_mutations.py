@@ -1,22 +1,19 @@
-"""Bulk mutations: uploads, results by line, resuming, what is refused (docs/reference/bulk.md#bulk-mutations)."""
+"""Bulk mutations: results by line, resuming, what is refused (docs/reference/bulk.md#bulk-mutations)."""
 
 from __future__ import annotations
 
-import os
-import time
 from typing import Any
 
 import pytest
 
 from domain.bulk import operations, uploads
-from domain.bulk.configuration import BulkConfiguration, configure
 from resolvers import bulk_mutations
-from tests.bulk.conftest import CREATE_MUTATION, UPLOAD, Bulk
+from tests.bulk.conftest import CREATE_MUTATION, Bulk
 from tests.harness.clients import NewApp, NewClient
 from tests.harness.http import Client
-from tests.harness.oauth import graphql_error, graphql_result
+from tests.harness.oauth import graphql_error
 from tests.harness.records import add_product, insert
-from tests.harness.scopes import execute, rows, system_scope, value
+from tests.harness.scopes import execute, rows, value
 
 CREATE = "mutation ($input: ProductInput!) { product_create(input: $input) { id name } }"
 STOCK = "mutation ($id: ID!, $stock: BigInt!) { product_update(id: $id, input: {stock: $stock}) { stock } }"
@@ -298,113 +295,3 @@ async def test_an_upload_is_its_callers_alone(bulk: Bulk, admin: Client, other_a
     for unknown in ("x", "../../etc/passwd", "01a20470-18ea-7000-8000-000000000000", ""):
         error = await graphql_error(admin, CREATE_MUTATION, text=CREATE, upload=unknown, all=False)
         assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}, unknown
-
-
-# --- Uploads ----------------------------------------------------------------------------------------------------------
-
-
-async def test_a_file_is_uploaded_once(bulk: Bulk, admin: Client, visitor: Client):
-    upload = await graphql_result(admin, UPLOAD)
-    assert (await visitor.put(upload["url"], data=b"{}\n")).status == 201
-    again = await visitor.put(upload["url"], data=b"[]\n")
-    assert (again.status, again.body["error"]) == (409, "uploaded")
-    assert [path.read_bytes() for path in bulk.folder.rglob("*.upload*")] == [b"{}\n"]
-
-
-async def test_a_file_over_the_limit_is_refused(bulk: Bulk, admin: Client, visitor: Client):
-    configure(BulkConfiguration(bulk.folder / "bulk", upload_bytes=100))
-    upload = await graphql_result(admin, UPLOAD)
-    assert upload["max_bytes"] == 100
-
-    async def chunks() -> Any:
-        for _ in range(20):
-            yield b"x" * 10
-
-    for data in (b"x" * 101, chunks()):
-        response = await visitor.put(upload["url"], data=data)
-        assert (response.status, response.body["error"]) == (413, "the file is larger than 100 bytes"), data
-    assert not list(bulk.folder.rglob("*.upload*"))
-    assert (await visitor.put(upload["url"], data=b"x" * 100)).status == 201
-
-
-async def test_an_upload_needs_its_link(bulk: Bulk, admin: Client, visitor: Client):
-    url = (await graphql_result(admin, UPLOAD))["url"]
-    for changed, status in (
-        (url.partition("?")[0], 403),
-        (url.replace("signature=", "signature=0"), 403),
-        (url.replace("expires=", "expires=1"), 403),
-        (url.replace(".jsonl", "0.jsonl"), 404),
-    ):
-        assert (await visitor.put(changed, data=b"{}")).status == status
-    assert (await visitor.get(url)).status == 403
-    encoded = await visitor.put(url, data=b"{}", headers={"Content-Encoding": "gzip"})
-    assert (encoded.status, encoded.headers["Accept-Encoding"]) == (415, "identity")
-    assert not list(bulk.folder.rglob("*.upload*"))
-
-
-async def test_an_upload_that_can_not_be_stored_is_503(bulk: Bulk, admin: Client, visitor: Client):
-    url = (await graphql_result(admin, UPLOAD))["url"]
-    (bulk.folder / "bulk").mkdir()
-    (bulk.folder / "bulk" / str(admin.store.public_id)).write_text("a file where the folder would be")
-    response = await visitor.put(url, data=b"{}")
-    assert (response.status, response.body["error"]) == (503, "files can't be stored at the moment")
-
-
-async def test_uploads_that_nothing_used_are_deleted_after_a_day(bulk: Bulk, admin: Client):
-    import os
-    import time
-
-    from domain.jobs import delete_expired_data
-
-    await bulk.upload(admin, b"{}")
-    [path] = bulk.folder.rglob("*.upload")
-    await delete_expired_data(system_scope(admin.store))
-    assert path.exists()
-    os.utime(path, times=(time.time() - 90_000,) * 2)
-    await delete_expired_data(system_scope(admin.store))
-    assert not path.exists()
-
-
-async def test_a_mutation_whose_file_is_gone_fails(bulk: Bulk, admin: Client):
-    created = await bulk.create_mutation(admin, CREATE, [product(1)])
-    for path in bulk.folder.rglob("*.upload"):
-        path.unlink()
-    await bulk.work()
-    operation = await bulk.show(admin, created["id"])
-    assert (operation["state"], operation["error_message"]) == ("failed", "upload not found")
-
-
-async def test_a_caller_has_two_unused_uploads_at_most(bulk: Bulk, admin: Client, visitor: Client, new_app: NewApp):
-    first, second = [await graphql_result(admin, UPLOAD) for _ in range(2)]
-    assert (await visitor.put(first["url"], data=b"{}\n")).status == 201
-    refused = await graphql_error(admin, UPLOAD)
-    assert refused["extensions"]["details"]["reason"] == "too_many_uploads", refused
-    await graphql_result(await new_app(), UPLOAD)
-    text = "mutation ($id: ID!) { product_delete(id: $id) { id } }"
-    await graphql_result(admin, CREATE_MUTATION, text=text, upload=first["id"], all=False)
-    await graphql_result(admin, UPLOAD)  # in place of the used one
-    assert (await visitor.put(second["url"], data=b"{}\n")).status == 201
-
-
-async def test_a_link_that_expired_without_a_file_is_no_unused_upload(bulk: Bulk, admin: Client):
-    for _ in range(2):
-        await graphql_result(admin, UPLOAD)
-    for path in bulk.folder.rglob("*.pending"):
-        os.utime(path, (time.time() - 3_700,) * 2)
-    await graphql_result(admin, UPLOAD)
-
-
-async def test_the_uploads_of_a_store_have_a_budget(bulk: Bulk, admin: Client, visitor: Client, new_app: NewApp):
-    configure(BulkConfiguration(bulk.folder / "bulk", store_upload_bytes=10))
-    first, second = [await graphql_result(admin, UPLOAD) for _ in range(2)]
-    assert (await visitor.put(first["url"], data=b"x" * 6)).status == 201
-    refused = await visitor.put(second["url"], data=b"x" * 5)
-    assert (refused.status, refused.body["error"]) == (409, "upload_space_used")
-    assert (await visitor.put(second["url"], data=b"x" * 4)).status == 201
-    error = await graphql_error(await new_app(), UPLOAD)
-    assert error["extensions"]["details"]["reason"] == "upload_space_used", error
-
-
-async def test_an_upload_needs_the_right_to_a_mutation(bulk: Bulk, new_app: NewApp):
-    error = await graphql_error(await new_app("read_orders"), UPLOAD)
-    assert error["extensions"]["code"] == "FORBIDDEN", error

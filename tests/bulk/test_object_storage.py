@@ -78,6 +78,8 @@ async def test_a_mutation_executes_the_file_as_it_was_when_it_was_created(bulk: 
     assert (await http("PUT", upload["url"], encode([{"id": product.id, "stock": 7}])))[0] == 200
     created = await graphql_result(admin, CREATE_MUTATION, text=SET_STOCK, upload=upload["id"], all=False)
     assert (await http("PUT", upload["url"], encode([{"id": product.id, "stock": 99}])))[0] == 200
+    again = await graphql_error(admin, CREATE_MUTATION, text=SET_STOCK, upload=upload["id"], all=False)
+    assert again["extensions"]["code"] == "CONFLICT"
     await bulk.work()
     operation = await bulk.show(admin, created["id"])
     assert operation["state"] == "completed", operation
