@@ -146,7 +146,7 @@ async def parse_mutation(scope: Scope, text: str) -> BulkMutation:
 async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
     """Execute a bulk mutation as the caller in the scope: all lines that are not done, then its result.
 
-    Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
+    Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`.
     """
     mutation = await parse_mutation(scope, operation.document)
     if operation.upload is None:
@@ -162,13 +162,8 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
 async def _run_by_line(
     scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: BulkProgress
 ) -> None:
-    try:
-        await _run_in_batches(scope, operation, mutation, path, progress)
-    except (Cancelled, DomainError) as error:
-        if not isinstance(error, Unavailable):
-            await _write_result(scope, operation, progress)
-        raise
-    await _write_result(scope, operation, progress)
+    await _run_in_batches(scope, operation, mutation, path, progress)
+    await operations.write_saved(scope, operation, progress)
     async with transaction(scope):
         await operations.end(scope, operation, "completed", progress)
         await operations.delete_results(scope, operation)
@@ -217,18 +212,6 @@ async def _run_batch(
             b"".join([result.content for result in results]),
         )
         return saved, await operations.save_results(scope, operation, saved)
-
-
-async def _write_result(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
-    file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
-    try:
-        async with transaction(scope):
-            async for content in operations.saved_results(scope, operation):
-                await file.write(content)
-        await operations.with_lease(scope, operation, progress, file.complete())
-        progress.file_size = file.size
-    finally:
-        await file.discard()
 
 
 # --- All or nothing ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -22,7 +23,7 @@ from uuid import UUID
 
 from auth.credentials import load_app, load_user
 from domain.bulk.configuration import configured
-from domain.bulk.files import delete_files
+from domain.bulk.files import ResultFile, delete_files
 from domain.bulk.uploads import delete_unused
 from domain.resting_stores import RESTING_STORES
 from domain.store_limits import check_limit, find_left
@@ -93,7 +94,7 @@ UPDATE bulk_operations SET state = $4, error_code = $5, error_message = $6, obje
     file_size = $10, finished_at = $11, expires_at = $12, due_at = NULL
 {_OWN}
 """
-_RELEASE = f"UPDATE bulk_operations SET due_at = clock_timestamp(), tries = tries - 1 {_OWN}"
+_RELEASE = f"UPDATE bulk_operations SET due_at = clock_timestamp(), tries = greatest(tries - 1, 0) {_OWN}"
 # At the end of a batch, in its transaction: one that is another worker's by then is rolled back.
 _SAVE_RESULTS = f"""
 WITH own AS (
@@ -308,13 +309,19 @@ async def report(scope: Scope, operation: ClaimedOperation, progress: BulkProgre
 
 
 async def with_lease(
-    scope: Scope, operation: ClaimedOperation, progress: BulkProgress, work: Coroutine[Any, Any, None]
+    scope: Scope,
+    operation: ClaimedOperation,
+    progress: BulkProgress,
+    work: Coroutine[Any, Any, None],
+    *,
+    until_done: bool = False,
 ) -> None:
-    """Do work that takes long, and renew the lease meanwhile; `ClaimLost` and `Cancelled` end it."""
+    """Do work that takes long, and renew the lease meanwhile; `ClaimLost` ends it, and `Cancelled` unless it goes on `until_done`."""
     task = asyncio.create_task(work)
     try:
         while not (await asyncio.wait([task], timeout=LEASE.total_seconds() / 4))[0]:
-            await report(scope, operation, progress)
+            with suppress(*((Cancelled,) if until_done else ())):
+                await report(scope, operation, progress)
         await task
     finally:
         task.cancel()
@@ -351,7 +358,32 @@ async def saved_progress(scope: Scope, operation: ClaimedOperation) -> tuple[int
     return row["lines"], row["next_offset"], BulkProgress(object_count=row["results"], error_count=row["errors"])
 
 
-async def saved_results(scope: Scope, operation: ClaimedOperation) -> AsyncIterator[bytes]:
+async def write_saved(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
+    """Write the result of the lines that are done, whatever becomes of the others; cancelling doesn't end it."""
+    file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
+
+    async def write() -> None:
+        async with transaction(scope):
+            async for content in _saved_results(scope, operation):
+                await file.write(content)
+        await file.complete()
+
+    try:
+        await with_lease(scope, operation, progress, write(), until_done=True)
+        progress.file_size = file.size
+    finally:
+        await file.discard()
+
+
+async def keep_saved(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
+    """Write the result of the lines that took effect, if any, of an operation that ends before the others."""
+    done, _, saved = await saved_progress(scope, operation)
+    if done:
+        progress.object_count, progress.error_count = saved.object_count, saved.error_count
+        await write_saved(scope, operation, progress)
+
+
+async def _saved_results(scope: Scope, operation: ClaimedOperation) -> AsyncIterator[bytes]:
     """Yield the results of all lines that are done, in order, in the open transaction."""
     sql = "SELECT content FROM bulk_results WHERE tenant_id = $1 AND operation_id = $2 ORDER BY first_line"
     async for rows in stream(sql, scope.store.id, operation.id, size=lambda: 10):

@@ -80,7 +80,7 @@ class BulkWorker:
         """Run a claimed operation, and end it with its error; what may succeed later is left to the next attempt."""
         progress = BulkProgress()
         try:
-            await self._run_as_caller(scope, claimed, progress)
+            await self._run_or_keep(scope, claimed, progress)
         except Cancelled:
             await operations.end(scope, claimed, "cancelled", progress)
         except Unavailable as error:
@@ -95,6 +95,15 @@ class BulkWorker:
         except Exception as error:
             logging.failure("bulk operation failed", error, operation=str(claimed.public_id))
             await operations.end(scope, claimed, "failed", progress, code="INTERNAL", message=UNEXPECTED)
+
+    async def _run_or_keep(self, scope: Scope, claimed: ClaimedOperation, progress: BulkProgress) -> None:
+        """Run an operation; of one that ends before its end, keep the result of the lines that took effect."""
+        try:
+            await self._run_as_caller(scope, claimed, progress)
+        except Exception as error:
+            if not isinstance(error, ClaimLost | Unavailable):
+                await operations.keep_saved(scope, claimed, progress)
+            raise
 
     async def _run_as_caller(self, scope: Scope, claimed: ClaimedOperation, progress: BulkProgress) -> None:
         if claimed.tries > operations.MAX_TRIES:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from domain.bulk import operations, uploads
+from domain.bulk.files import ResultFile
+from kernel.errors import Unavailable
 from resolvers import bulk_mutations
 from tests.bulk.conftest import CREATE_MUTATION, Bulk
 from tests.harness.clients import NewApp, NewClient
@@ -228,6 +232,67 @@ async def test_withdrawn_rights_stop_a_mutation_between_batches(
     assert (operation["state"], operation["error_code"], operation["object_count"]) == ("failed", "FORBIDDEN", 10)
     assert len(await names(editor)) == 10
     assert len(await bulk.results(editor, operation)) == 10
+
+
+async def test_a_worker_that_stops_leaves_the_operation_to_the_next_at_once(
+    bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
+):
+    created = await interrupt(bulk, admin, monkeypatch, asyncio.CancelledError())
+    assert await bulk.work() == 1
+    operation = await bulk.show(admin, created["id"])
+    assert (operation["state"], operation["object_count"]) == ("completed", 20)
+
+
+async def test_an_operation_that_can_not_go_on_has_the_result_of_the_lines_before(
+    bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
+):
+    created = await interrupt(bulk, admin, monkeypatch, Unavailable())
+    await execute(admin.store, "update bulk_operations set due_at = now() - interval '1 second', tries = 3")
+    await bulk.work()
+    operation = await bulk.show(admin, created["id"])
+    assert (operation["state"], operation["object_count"]) == ("failed", 10), operation
+    assert operation["error_message"] == "the operation was interrupted 3 times"
+    assert [result["line"] for result in await bulk.results(admin, operation)] == list(range(1, 11))
+
+
+async def interrupt(bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Any:
+    """Create a mutation of 20 lines, and interrupt it after the first ten."""
+    check_rights, batches = operations.check_rights, []
+
+    async def stop(*arguments: Any) -> None:
+        batches.append(1)
+        if len(batches) == 2:
+            raise error
+        await check_rights(*arguments)
+
+    created = await bulk.create_mutation(admin, CREATE, [product(n) for n in range(1, 21)])
+    with monkeypatch.context() as patch:
+        patch.setattr(bulk_mutations, "BATCH_LINES", 10)
+        patch.setattr(operations, "check_rights", stop)
+        try:
+            await bulk.work()
+        except asyncio.CancelledError:
+            assert isinstance(error, asyncio.CancelledError)
+    assert len(await names(admin)) == 10
+    return created
+
+
+async def test_cancelling_does_not_lose_the_result_that_is_being_written(
+    bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
+):
+    created = await bulk.create_mutation(admin, CREATE, [product(1)])
+    complete = ResultFile.complete
+
+    async def cancel_and_complete(file: ResultFile) -> None:
+        await bulk.cancel(admin, created["id"])
+        await asyncio.sleep(0.3)
+        await complete(file)
+
+    monkeypatch.setattr(ResultFile, "complete", cancel_and_complete)
+    monkeypatch.setattr(operations, "LEASE", timedelta(seconds=0.4))
+    await bulk.work()
+    operation = await bulk.show(admin, created["id"])
+    assert (operation["state"], len(await bulk.results(admin, operation))) == ("completed", 1), operation
 
 
 # --- Who, and what is refused -----------------------------------------------------------------------------------------
