@@ -22,7 +22,7 @@ from domain.bulk import operations
 from domain.bulk.files import ResultFile
 from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation, SavedLines
 from domain.bulk.uploads import MAX_LINE_BYTES, Line, read_lines, used_upload
-from domain.store_limits import check_limit
+from domain.store_limits import check_limit, find_left
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
 from kernel.request_bodies import MalformedBody, parse_json_object
@@ -223,6 +223,8 @@ async def _run_atomically(
     """Execute all lines and end the operation in one transaction; raise the error of the first line that is refused."""
     file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
     progress.object_count = 0
+    await operations.report(scope, operation, progress)
+    left = await find_left(scope, "bulk_rows_per_day")
     done, offset, reported_at = 0, 0, monotonic()
     try:
         async with transaction(scope):
@@ -233,6 +235,7 @@ async def _run_atomically(
                         progress.error_count = 1
                         raise RuleViolation(f"line {line.number}: {result.error}", reason=result.code.lower())
                     progress.object_count += bool(result.content)
+                    _check_left(left, progress)
                     await file.write(result.content)
                     if monotonic() - reported_at >= REPORT_SECONDS:
                         await operations.report(scope, operation, progress)
@@ -250,6 +253,12 @@ async def _run_atomically(
         raise
     finally:
         await file.discard()
+
+
+def _check_left(left: int | None, progress: BulkProgress) -> None:
+    if left is not None and progress.object_count > left:
+        message = f"the file has more lines than the {left} that are left of the limit bulk_rows_per_day of the store"
+        raise RuleViolation(message, reason="store_limit_reached")
 
 
 # --- Lines ------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 
 from domain.bulk import operations
 from domain.bulk.files import ResultFile
-from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation
+from domain.bulk.operations import BulkProgress, ClaimedOperation
 from kernel.errors import DomainError, RateLimited, RuleViolation, TooComplex, ValidationFailed
 from kernel.scope import Scope
 from models.reading.bulk_reads import BulkReader, deeper_connections, has_public_id, is_connection
@@ -201,10 +201,9 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
 
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`; then there is no result.
     """
-    if operation.state == "cancelling":
-        raise Cancelled
+    await operations.report(scope, operation, progress)  # it begins again: what it had before doesn't count
     fields = await compile_query(scope, operation.document)
-    allowance = await operations.rows_left(scope, operation.id)
+    allowance = await operations.rows_left(scope)
     file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
     try:
         async with snapshot(scope):

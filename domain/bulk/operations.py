@@ -58,7 +58,7 @@ INSERT INTO bulk_operations (
 """
 _USED_ROWS = """
 SELECT coalesce(sum(object_count), 0)::bigint FROM bulk_operations
-WHERE tenant_id = $1 AND credential = $2 AND kind = 'query' AND created_at >= $3 AND id <> $4
+WHERE tenant_id = $1 AND credential = $2 AND kind = 'query' AND created_at >= $3
 """
 _CANCEL = """
 UPDATE bulk_operations SET
@@ -223,23 +223,23 @@ async def cancel(scope: Scope, operation: object) -> int:
     return number
 
 
-async def rows_left(scope: Scope, operation: int = 0) -> int | None:
-    """Return how many lines an operation of the caller may still have today (UTC), None without a limit.
+async def rows_left(scope: Scope) -> int | None:
+    """Return how many lines a query of the caller that has none so far may have today (UTC), None without a limit.
 
     Raise `RateLimited` when the caller, `RuleViolation` when the store may have none.
     """
     await check_limit(scope, "bulk_rows_per_day")
     of_store = await find_left(scope, "bulk_rows_per_day")
-    of_caller = await _rows_of_caller(scope, operation)
+    of_caller = await _rows_of_caller(scope)
     return of_caller if of_store is None or of_caller is None else min(of_store, of_caller)
 
 
-async def _rows_of_caller(scope: Scope, operation: int) -> int | None:
+async def _rows_of_caller(scope: Scope) -> int | None:
     allowance = configured().daily_rows
     if not allowance:
         return None
     midnight = scope.now.replace(hour=0, minute=0, second=0, microsecond=0)
-    used: int = await fetchval(_USED_ROWS, scope.store.id, scope.actor.credential, midnight, operation)
+    used: int = await fetchval(_USED_ROWS, scope.store.id, scope.actor.credential, midnight)
     if used >= allowance:
         until_midnight = _SECONDS_A_DAY - int((scope.now - midnight).total_seconds())
         raise RateLimited(f"bulk queries have read the {allowance} rows of today", retry_after=until_midnight)

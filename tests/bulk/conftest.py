@@ -10,14 +10,18 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from auth.store_resolution import invalidate_store
+from domain import stores
 from domain.bulk import configuration
 from domain.bulk.configuration import BulkConfiguration, configure
 from domain.bulk.operations import MUTATION, QUERY
+from kernel.scope import active_scope
 from resolvers import bulk_mutations, bulk_queries
 from server.workers.bulk import BulkWorker
 from tests.harness.files import used_storage
 from tests.harness.http import Client, Response
 from tests.harness.oauth import graphql_error, graphql_result
+from tests.harness.scopes import system_scope
 
 FIELDS = "id kind state object_count root_object_count error_count file_size error_code error_message expires_at result { url expires_at }"
 CREATE = f"mutation ($text: String!) {{ bulk_query_create(query: $text) {{ {FIELDS} }} }}"
@@ -99,6 +103,14 @@ class Bulk:
         assert operation["object_count"] == len(lines)
         assert operation["file_size"] == len(response.raw)
         return lines
+
+
+async def limit_rows(client: Client, rows: int) -> None:
+    """Let the store have this many lines of bulk operations today."""
+    scope = system_scope(client.store)
+    with active_scope(scope):
+        await stores.set_limits(scope, {"bulk_rows_per_day": rows})
+        await invalidate_store(client.store.id)
 
 
 async def download(client: Client, operation: Any, **headers: str) -> Response:

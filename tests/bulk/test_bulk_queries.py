@@ -13,7 +13,6 @@ import pytest
 
 from auth.credential_cache import process_cache
 from domain.bulk import operations
-from domain.bulk.configuration import BulkConfiguration, configure
 from models.connection import database
 from resolvers import bulk_queries
 from tests.bulk.conftest import Bulk
@@ -377,21 +376,6 @@ async def test_a_caller_has_one_bulk_query_at_a_time(bulk: Bulk, admin: Client, 
     assert await bulk.work() == 2
     await bulk.create(admin, "{ products { id } }")
     await bulk.work()
-
-
-async def test_lines_count_against_the_allowance_of_the_day(bulk: Bulk, admin: Client, new_client: NewClient):
-    configure(BulkConfiguration(bulk.folder / "bulk", daily_rows=5))
-    await add_products(admin, 3)
-    assert len(await bulk.result(admin, "{ products { id } }")) == 3
-    created = await bulk.create(admin, "{ products { id } }")
-    await bulk.work()
-    operation = await bulk.show(admin, created["id"])
-    assert (operation["state"], operation["error_code"], operation["result"]) == ("failed", "RATE_LIMITED", None)
-    assert (await bulk.refusal(admin, "{ products { id } }"))["extensions"]["code"] == "RATE_LIMITED"
-    # Of others, and of tomorrow, it says nothing.
-    assert len(await bulk.result(await new_client("view_products"), "{ products { id } }")) == 3
-    await execute(admin.store, "update bulk_operations set created_at = created_at - interval '1 day'")
-    assert len(await bulk.result(admin, "{ products { id } }")) == 3
 
 
 # --- Its life ---------------------------------------------------------------------------------------------------------
