@@ -50,6 +50,7 @@ LEASE = timedelta(minutes=1)
 MAX_TRIES = 3
 RETENTION = timedelta(days=7)
 _SECONDS_A_DAY = 86_400
+_WITHDRAWN = "rights of the caller were withdrawn"
 
 _INSERT = """
 INSERT INTO bulk_operations (
@@ -260,7 +261,7 @@ async def claim(*, lease: timedelta = LEASE) -> ClaimedOperation | None:
 
 
 async def as_caller(scope: Scope, operation: ClaimedOperation) -> Scope:
-    """Return the scope with the operation's caller and its present rights; raise `Forbidden` for one that has none any more."""
+    """Return the scope with the operation's caller and its present rights; raise `Forbidden` for one that has lost any."""
     try:
         if operation.user_id is not None:
             actor = await load_user(scope, operation.user_id)
@@ -269,6 +270,8 @@ async def as_caller(scope: Scope, operation: ClaimedOperation) -> Scope:
             actor = await load_app(scope, operation.installation_id, operation.scopes)
     except Unauthenticated as error:
         raise Forbidden(error.message) from error
+    if not rights_of(actor).issuperset(operation.scopes):
+        raise Forbidden(_WITHDRAWN)
     return replace(scope, actor=actor, family="graphql")
 
 
@@ -277,7 +280,7 @@ async def check_rights(scope: Scope, operation: ClaimedOperation) -> None:
     async with database.separate_transaction(scope):
         current = (await as_caller(scope, operation)).actor
     if not _includes(current, scope.actor):
-        raise Forbidden("rights of the caller were withdrawn")
+        raise Forbidden(_WITHDRAWN)
 
 
 def _includes(current: Actor, before: Actor) -> bool:

@@ -242,6 +242,15 @@ async def test_withdrawn_rights_stop_an_operation_that_has_not_begun(bulk: Bulk,
     assert not list(bulk.folder.rglob(f"{created['id']}*"))
 
 
+async def test_rights_that_a_query_does_not_need_stop_it_too(bulk: Bulk, new_client: NewClient):
+    clerk = await new_client("view_orders", "view_products")
+    created = await bulk.create(clerk, "{ products { id } }")
+    await execute(clerk.store, "update users set privileges = '{view_products}' where id = $1", clerk.user.number)
+    await bulk.work()
+    operation = await bulk.show(clerk, created["id"])
+    assert (operation["state"], operation["error_message"]) == ("failed", "rights of the caller were withdrawn")
+
+
 async def test_a_token_with_fewer_scopes_than_an_operation_gets_no_link_to_its_result(bulk: Bulk, admin: Client):
     app = await register_app(admin, scopes=["read_orders", "read_products"])
     tokens = await issue_tokens(admin, app, ["read_orders", "read_products"])
