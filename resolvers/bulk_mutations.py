@@ -34,7 +34,7 @@ from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation,
 from resolvers.engine.executor import error_of, format_error, graphql_error_code
 from resolvers.engine.prepare import PreparedDocument
 from resolvers.engine.run import OperationExecutor
-from schema.fields import ACCESS, SECRET, strawberry_field
+from schema.fields import ACCESS, CALLS_OUT, SECRET, strawberry_field
 
 BATCH_LINES = 100
 BATCH_BYTES = 4 * 1024 * 1024
@@ -118,7 +118,8 @@ def check_may_mutate(scope: Scope) -> None:
 def _is_for_bulk(name: str, metadata: Mapping[Any, Any]) -> bool:
     # What signs in, returns a secret or calls other servers has effects outside of the transaction.
     access: Access = metadata[ACCESS]
-    return not (access.user_only or access.anonymous or metadata[SECRET] or name.startswith("bulk_"))
+    is_outward = access.user_only or access.anonymous or metadata[SECRET] or metadata[CALLS_OUT]
+    return not (is_outward or name.startswith("bulk_"))
 
 
 async def parse_mutation(scope: Scope, text: str) -> BulkMutation:
@@ -134,11 +135,11 @@ async def parse_mutation(scope: Scope, text: str) -> BulkMutation:
         raise query_error("a bulk mutation has variables, of which each line has the values", field="mutation")
     name = selections[0].name.value
     root = documents().schema.mutation_type
-    declared = strawberry_field(root.fields[name]) if root is not None else None
-    assert declared is not None
-    access: Access = declared.metadata[ACCESS]
-    if not _is_for_bulk(name, declared.metadata):
+    field = root.fields.get(name) if root is not None else None
+    declared = strawberry_field(field) if field is not None else None
+    if declared is None or not _is_for_bulk(name, declared.metadata):
         raise query_error(f"{name} can't be executed in bulk", field="mutation")
+    access: Access = declared.metadata[ACCESS]
     access.check(scope)
     return BulkMutation(prepared, operation)
 

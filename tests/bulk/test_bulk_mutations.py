@@ -335,6 +335,8 @@ async def test_another_stores_records_are_not_found(bulk: Bulk, admin: Client, o
             "mutation: sign_in can't be executed in bulk",
         ),
         ("mutation ($id: ID!) { session_end(id: $id) { id } }", "mutation: session_end can't be executed in bulk"),
+        ("mutation ($x: Boolean!) { __typename @include(if: $x) }", "mutation: __typename can't be executed in bulk"),
+        ("mutation ($id: ID!) { payment_cancel(payment_id: $id) { id } }", "mutation: payment_cancel can't be executed in bulk"),
         ("mutation ($i: CreditCheckInput!) { credit_check(input: $i) { score } }", "mutation: credit_check can't be executed in bulk"),
     ],
 )  # fmt: skip
