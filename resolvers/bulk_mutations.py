@@ -29,10 +29,12 @@ from kernel.request_bodies import MalformedBody, parse_json_object
 from kernel.scope import ActorKind, Scope, active_scope
 from kernel.work_queues import run_in_thread
 from models.connection.database import retry_conflicts, transaction
-from models.reading.bulk_reads import JSON_LINE
+from models.reading.bulk_reads import JSON_LINE, RECORD_LIMITS
 from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation, query_error
+from resolvers.engine.costs import calculate_cost
 from resolvers.engine.executor import error_of, format_error, graphql_error_code
-from resolvers.engine.prepare import PreparedDocument
+from resolvers.engine.limits import check_cost
+from resolvers.engine.prepare import PreparedDocument, size_variables
 from resolvers.engine.run import OperationExecutor
 from schema.fields import ACCESS, CALLS_OUT, SECRET, strawberry_field
 
@@ -74,6 +76,7 @@ class BulkMutation:
             return LineResult(line.number, b"")
         try:
             variables = _variables(line)
+            self._check_sizes(variables)
         except DomainError as error:
             code = graphql_error_code(error)
             return _result(line, {"errors": [{"message": error.message, "extensions": {"code": code}}]})
@@ -85,6 +88,12 @@ class BulkMutation:
         if result.errors:
             return _result(line, {"errors": [format_error(error, scope) for error in result.errors]})
         return _result(line, {"data": result.data})
+
+    def _check_sizes(self, variables: Mapping[str, Any]) -> None:
+        """Raise `TooComplex` for sizes of lists in variables with which the document is over the limit."""
+        schema = documents().schema
+        if size_variables(schema, self.prepared, self.operation, variables):
+            check_cost(calculate_cost(schema, self.prepared, self.operation, variables).fields)
 
     async def _execute(self, scope: Scope, variables: Mapping[str, Any]) -> ExecutionResult:
         result = ExecutionResult(None, None)
@@ -196,13 +205,14 @@ async def _run_batch(
     scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, lines: list[Line]
 ) -> tuple[SavedLines, bool]:
     """Execute lines and store their results in one transaction; return what was done, and whether to go on."""
-    started = monotonic()
+    started, size = monotonic(), 0
     results: list[LineResult] = []
     async with transaction(scope):
         await check_limit(scope, "bulk_rows_per_day", len(lines))
         for line in lines:
             results.append(await mutation.execute_line(scope, line))
-            if monotonic() - started >= BATCH_SECONDS:
+            size += len(results[-1].content)
+            if size >= BATCH_BYTES or monotonic() - started >= BATCH_SECONDS:
                 break
         saved = SavedLines(
             lines[0].number,
@@ -294,4 +304,4 @@ def _result(line: Line, content: dict[str, Any]) -> LineResult:
 
 @lru_cache(maxsize=1)
 def _executor() -> OperationExecutor:
-    return OperationExecutor(documents().schema, public=True)
+    return OperationExecutor(documents().schema, public=True, limits=RECORD_LIMITS)

@@ -31,7 +31,7 @@ from models.reading.snapshots import stream
 PARENT = "__parentId"
 # What is in memory at once: a part of this size, and of one record at most this much.
 _TARGET_BYTES = 2 * 1024 * 1024
-_RECORD_LIMITS = AnswerLimits(max_objects=100_000, max_bytes=32 * 1024 * 1024)
+RECORD_LIMITS = AnswerLimits(max_objects=100_000, max_bytes=32 * 1024 * 1024)
 _FIRST_PART, _LARGEST_PART = 50, 1_000
 # The format of times is that of /graphql.
 JSON_LINE = RFC3339_JSON | orjson.OPT_APPEND_NEWLINE
@@ -166,7 +166,7 @@ async def _built(
     """Yield rows, whose last `width` columns are none of the reader's, with their objects; of too large ones each half apart."""
     own = [row[:-width] for row in rows] if width else rows
     try:
-        with limited_answer(_RECORD_LIMITS):
+        with limited_answer(RECORD_LIMITS):
             objects = await reader.build(scope, own)
     except AnswerTooLarge:
         if len(rows) == 1:

@@ -295,6 +295,32 @@ async def test_cancelling_does_not_lose_the_result_that_is_being_written(
     assert (operation["state"], len(await bulk.results(admin, operation))) == ("completed", 1), operation
 
 
+async def test_a_batch_ends_with_as_much_as_it_keeps_in_memory(
+    bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
+):
+    record = await add_product(admin.store, description="x" * 600)
+    save_results, batches = operations.save_results, []
+
+    async def save(scope: Any, operation: Any, saved: Any) -> Any:
+        batches.append(saved.lines)
+        return await save_results(scope, operation, saved)
+
+    monkeypatch.setattr(operations, "save_results", save)
+    monkeypatch.setattr(bulk_mutations, "BATCH_BYTES", 1_000)
+    text = "mutation ($id: ID!) { product_update(id: $id, input: {}) { description } }"
+    operation, results = await bulk.mutate(admin, text, [{"id": record.id}] * 3)
+    assert (operation["state"], len(results), batches) == ("completed", 3, [2, 1])
+
+
+async def test_a_line_with_too_large_lists_is_refused(bulk: Bulk, admin: Client):
+    record = await add_product(admin.store)
+    related = "related(first: $n) { related(first: $n) { related(first: $n) { id } } }"
+    text = f"mutation ($id: ID!, $n: Int!) {{ product_update(id: $id, input: {{}}) {{ {related} }} }}"
+    _, results = await bulk.mutate(admin, text, [{"id": record.id, "n": 100}, {"id": record.id, "n": 1}])
+    assert results[0]["errors"][0]["extensions"]["code"] == "QUERY_TOO_COMPLEX"
+    assert results[1]["data"] == {"product_update": {"related": []}}
+
+
 # --- Who, and what is refused -----------------------------------------------------------------------------------------
 
 

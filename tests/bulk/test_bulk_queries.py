@@ -153,9 +153,9 @@ async def test_a_record_that_is_too_large_for_its_part_is_read_apart(
     from models.reading.answer_size import AnswerLimits
 
     await add_products(admin, 20)
-    monkeypatch.setattr(bulk_reads, "_RECORD_LIMITS", AnswerLimits(max_objects=3, max_bytes=10_000))
+    monkeypatch.setattr(bulk_reads, "RECORD_LIMITS", AnswerLimits(max_objects=3, max_bytes=10_000))
     assert len(await bulk.result(admin, "{ products { id name } }")) == 20
-    monkeypatch.setattr(bulk_reads, "_RECORD_LIMITS", AnswerLimits(max_objects=0, max_bytes=10_000))
+    monkeypatch.setattr(bulk_reads, "RECORD_LIMITS", AnswerLimits(max_objects=0, max_bytes=10_000))
     created = await bulk.create(admin, "{ products { id name } }")
     await bulk.work()
     assert (await bulk.show(admin, created["id"]))["error_code"] == "QUERY_TOO_COMPLEX"
