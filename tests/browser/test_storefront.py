@@ -411,6 +411,52 @@ async def test_delivery_is_quoted_on_the_product_page(shopper: Shopper) -> None:
 
 
 @pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_quantities_are_those_in_which_the_product_is_sold(shopper: Shopper) -> None:
+    owner = await ensure_owner(shopper.store, DEMO.personas[0])
+    vase, shirt = [
+        await value(shopper.store, "select public_id::text from products where slug = $1", slug)
+        for slug in ("vaso-jurema", "camiseta-cordel")
+    ]
+    sold = {"min_quantity": 3, "max_quantity": 7, "quantity_step": 2}
+    await owner.execute("product_update", now(), id=vase, input=sold)
+    try:
+        await shopper.go("/produto/vaso-jurema")
+        await shopper.page.wait_for("document.querySelector('.purchase output')?.innerText === '4'")
+        await see_quantities(shopper, ".purchase")
+        await shopper.press("Adicionar ao carrinho")
+        await shopper.press("Ver carrinho")
+        await shopper.page.wait_for("document.querySelector('.lines output')?.innerText === '4'")
+        await see_quantities(shopper, ".lines")
+        # The limits are for all lines of a product.
+        await shopper.press("Remover")
+        await shopper.see("Seu carrinho está vazio")
+        for size in ("M", "GG"):
+            await shopper.go("/produto/camiseta-cordel")
+            await shopper.press(size, "label")
+            await shopper.press("Adicionar ao carrinho")
+            await shopper.see("Adicionado.")
+        await owner.execute("product_update", now(), id=shirt, input={"quantity_step": 4})
+        await shopper.go("/carrinho")
+        await shopper.page.wait_for("document.querySelector('.warning') !== null")
+        await shopper.press("Mais um")
+        await shopper.page.wait_for("document.querySelector('.lines output').innerText === '3'")
+        await shopper.page.wait_for("document.querySelector('.warning') === null")
+    finally:
+        unlimited = {"min_quantity": 0, "max_quantity": 0, "quantity_step": 0}
+        for product in (vase, shirt):
+            await owner.execute("product_update", now(), id=product, input=unlimited)
+
+
+async def see_quantities(shopper: Shopper, place: str) -> None:
+    """Go from the least quantity, 4, to the largest, 6, and back."""
+    off = f"[...document.querySelectorAll('{place} .quantity button')].map(each => each.ariaDisabled)"
+    shown = f"document.querySelector('{place} output').innerText"
+    for button, quantity, state in (("Mais um", "6", ["false", "true"]), ("Menos um", "4", ["true", "false"])):
+        await shopper.press(button)
+        await shopper.page.wait_for(f"{shown} === '{quantity}' && String({off}) === '{','.join(state)}'")
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
 async def test_a_feature_that_is_not_for_product_pages_is_not_shown(shopper: Shopper) -> None:
     owner = await ensure_owner(shopper.store, DEMO.personas[0])
     feature, name = await one_feature(shopper, "vaso-jurema")

@@ -6,7 +6,7 @@ import { keepCart } from "../api/cart";
 import { request, useRead } from "../api/requests";
 import { addAddress } from "../api/saved-addresses";
 import { forgetTokens, isSignedIn, refreshToken } from "../api/session";
-import { addressLines, count, date, money, orderStatus } from "../format";
+import { count, date, money } from "../format";
 import {
   AccountDocument,
   AddressBookDocument,
@@ -19,6 +19,7 @@ import {
   type SavedAddressInput,
 } from "../generated";
 import { config } from "../config";
+import { addressLines, orderStatus } from "../orders";
 import { navigate, place, Title } from "../router";
 import { AddressFields } from "../ui/address";
 import { Alert, Button, Form, useAction } from "../ui/form";

@@ -65,7 +65,8 @@ function CartView({ cart, reload }: { cart: CartRecord; reload: () => Promise<vo
                 </div>
                 <Quantity
                   value={item.quantity}
-                  max={item.product?.max_quantity || undefined}
+                  limits={item.product}
+                  others={cart.items.reduce((sum, { product, quantity }) => sum + (product && product.id === item.product?.id ? quantity : 0), -item.quantity)}
                   label={`Quantidade de ${item.name}`}
                   isOff={isBusy}
                   change={(quantity) => void setQuantity(item.id, quantity)}

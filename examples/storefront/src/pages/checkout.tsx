@@ -7,7 +7,7 @@ import { request, useRead } from "../api/requests";
 import { addAddress } from "../api/saved-addresses";
 import { isSignedIn } from "../api/session";
 import { nextStep } from "../focus";
-import { addressLines, money, plainText } from "../format";
+import { money, plainText } from "../format";
 import {
   AddressBookDocument,
   CheckoutDocument,
@@ -19,6 +19,7 @@ import {
   type CartAddressInput,
   type CheckoutPageQuery,
 } from "../generated";
+import { addressLines } from "../orders";
 import { navigate, Title } from "../router";
 import { AddressFields } from "../ui/address";
 import { Alert, Button, Field, Form, useAction } from "../ui/form";

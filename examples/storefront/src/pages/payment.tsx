@@ -4,8 +4,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explained } from "../api/explained";
 import { request, useRead } from "../api/requests";
-import { dateTime, money } from "../format";
+import { money } from "../format";
 import { PaymentOptionsDocument, PayOrderDocument, type OrderPageQuery, type PaymentOptionsQuery, type PayOrderMutationVariables } from "../generated";
+import { dateTime } from "../orders";
 import { Alert, Field, Form, useAction } from "../ui/form";
 
 type OrderRecord = NonNullable<OrderPageQuery["placed_order"]>;

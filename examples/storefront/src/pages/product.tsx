@@ -21,7 +21,7 @@ export function Product({ slug }: { slug: string }) {
 
 function ProductView({ product, reload }: { product: ProductRecord; reload: () => Promise<void> }) {
   const [choice, setChoice] = useState<Choice>(() => firstChoice(product));
-  const [quantity, setQuantity] = useState(product.min_quantity || 1);
+  const [quantity, setQuantity] = useState(() => nextQuantities(product, 0).above ?? 1);
   const combination = combinationOf(product, choice);
   return (
     <>
@@ -136,7 +136,7 @@ function Purchase({ product, choice, setChoice, quantity, setQuantity }: Purchas
         {isAvailable ? availability(product, stock) : isAhead(product) ? `À venda a partir de ${date(product.available_since!)}.` : "Esgotado nesta escolha."}
       </p>
       <div class="buy">
-        <Quantity value={quantity} min={product.min_quantity || 1} max={product.max_quantity || undefined} change={setQuantity} />
+        <Quantity value={quantity} limits={product} change={setQuantity} />
         <button class="primary" disabled={!isAvailable || missing.length > 0} aria-disabled={isBusy}>
           {!isAvailable ? "Esgotado" : product.in_advance ? "Comprar na pré-venda" : "Adicionar ao carrinho"}
         </button>
@@ -161,21 +161,36 @@ function availability(product: ProductRecord, stock: number | null | undefined):
   return isFew ? `Só ${count(stock, "unidade", "unidades")} em estoque.` : "Em estoque.";
 }
 
+type Limits = Pick<ProductRecord, "min_quantity" | "max_quantity" | "quantity_step" | "quantity_choices">;
+
+/** Return the quantities next to one in which the product is sold; null where there is none. */
+function nextQuantities(limits: Partial<Limits>, quantity: number, others = 0) {
+  const step = limits.quantity_step || 1;
+  const least = Math.ceil((limits.min_quantity || 1) / step) * step;
+  const most = Math.min(limits.max_quantity || Infinity, step * limits.quantity_choices! || Infinity);
+  const total = quantity + others;
+  const below = Math.min(Math.ceil(total / step) - 1, Math.floor(most / step)) * step;
+  const above = Math.max((Math.floor(total / step) + 1) * step, least);
+  return { below: below < Math.max(least, others + 1) ? null : below - others, above: above > most ? null : above - others };
+}
+
 interface QuantityProps {
   value: number;
-  min?: number;
-  max?: number;
+  limits: Partial<Limits> | null;
+  /** Units of the product in other lines: its limits are for all of them. */
+  others?: number;
   label?: string;
   isOff?: boolean;
   change: (value: number) => void;
 }
 
-export function Quantity({ value, min = 1, max, label = "Quantidade", isOff = false, change }: QuantityProps) {
+export function Quantity({ value, limits, others, label = "Quantidade", isOff = false, change }: QuantityProps) {
+  const { below, above } = nextQuantities(limits ?? {}, value, others);
   return (
     <span class="quantity" role="group" aria-label={label}>
-      <Button type="button" aria-label="Menos um" isOff={isOff || value <= min} onClick={() => change(value - 1)}>−</Button>
+      <Button type="button" aria-label="Menos um" isOff={isOff || below === null} onClick={() => change(below!)}>−</Button>
       <output aria-live="polite">{value}</output>
-      <Button type="button" aria-label="Mais um" isOff={isOff || (max !== undefined && value >= max)} onClick={() => change(value + 1)}>+</Button>
+      <Button type="button" aria-label="Mais um" isOff={isOff || above === null} onClick={() => change(above!)}>+</Button>
     </span>
   );
 }
