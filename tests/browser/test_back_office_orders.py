@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -232,6 +233,23 @@ async def test_addresses_notes_and_the_fiscal_note_are_written_and_their_errors_
     await clerk.fill("input.street", "Rua do Ouvidor")
     await submit(clerk)
     await clerk.see("Rua do Ouvidor")
+
+
+@on_desktop
+async def test_a_payment_is_recorded_of_what_is_open_and_not_refunded_by_a_gateway(clerk: Clerk) -> None:
+    order = await open_order(clerk, "O")
+    due = await of_order(clerk, order, "total_cents - paid_cents + refunded_cents")
+    for amount in (due, due - 1000):
+        await clerk.press("Registrar pagamento")
+        await clerk.page.wait_for("document.querySelector(\"[name='input.amount_cents']\") !== null")
+        proposed = await clerk.page.evaluate("document.querySelector(\"[name='input.amount_cents']\").value")
+        assert re.sub(r"\D", "", proposed) == str(amount)
+        await clerk.fill("input.amount_cents", "10,00")
+        await submit(clerk)
+        await clerk.see("R$ 10,00")
+    assert await of_order(clerk, order, "total_cents - paid_cents + refunded_cents") == due - 2000
+    offered = await clerk.page.evaluate("[...document.querySelectorAll('main button')].map(each => each.innerText)")
+    assert "Reembolsar" not in offered
 
 
 @on_desktop

@@ -39,7 +39,7 @@ function PaymentRow({ payment, onChoose }: { payment: Payment; onChoose: (chosen
   const translate = useTranslate();
   const card = payment.card ? `${payment.card.brand} •••• ${payment.card.last_four}` : "";
   const details = [payment.number, payment.kind, card, payment.installments > 1 ? `${payment.installments} ×` : "", time(payment.paid_at ?? payment.created_at)];
-  const canRefund = mayDo("payment_refund") && payment.gateway !== "" && REFUNDABLE.includes(payment.status);
+  const canRefund = mayDo("payment_refund") && payment.gateway && REFUNDABLE.includes(payment.status);
   const canCancel = mayDo("payment_cancel") && LIVE.includes(payment.status);
   return (
     <Box sx={{ display: "grid", gap: 0.5 }}>
@@ -87,12 +87,17 @@ function CancelDialog({ payment, onClose }: { payment: Payment; onClose: () => v
   );
 }
 
+// What the server would ask for by another payment.
+function openCents({ total_cents, payments }: Order): number {
+  return Math.max(total_cents - payments.reduce((sum, { paid_cents, refunded_cents }) => sum + paid_cents - refunded_cents, 0), 0);
+}
+
 function RecordDialog({ order, onClose }: { order: Order; onClose: () => void }) {
   const translate = useTranslate();
   const change = useChange();
   return (
     <FormDialog
-      title={translate("order.record_payment")} values={{ amount_cents: order.total_cents, kind: "" }} onClose={onClose}
+      title={translate("order.record_payment")} values={{ amount_cents: openCents(order) || "", kind: "" }} onClose={onClose}
       onSubmit={({ amount_cents, kind }, key) => change(() => execute(OfficePaymentRecordDocument, { order_id: order.id, amount_cents: cents(amount_cents) ?? 0, kind: String(kind ?? "") }, key))}
     >
       <MoneyInput source="input.amount_cents" label={translate("order.amount")} />
