@@ -102,6 +102,22 @@ async def test_the_second_of_two_who_change_a_record_sees_both_values_and_choose
 
 
 @on_desktop
+async def test_a_conflict_shows_records_by_their_names(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, *EDITORS, "view_marketplace")
+    category = await open_category(clerk, user.email)
+    vendor = await value(clerk.store, "select name from vendors order by id limit 1")
+    await execute(
+        clerk.store,
+        "update categories set vendor_id = (select id from vendors order by id limit 1) where public_id = $1",
+        category,
+    )
+    await clerk.fill("input.name", "Minha")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for(f"document.querySelector('[data-conflict]')?.innerText.includes({json.dumps(vendor)})")
+    await execute(clerk.store, "update categories set vendor_id = null where public_id = $1", category)
+
+
+@on_desktop
 async def test_who_sees_the_conflict_may_take_the_other_version_or_go_on_typing(clerk: Clerk) -> None:
     user = await add_user(clerk.store, *EDITORS)
     category = await open_category(clerk, user.email)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
 from tests.browser.test_back_office_promotions import choose, enter, sign_in
-from tests.harness.scopes import rows, value
+from tests.harness.scopes import execute, rows, value
 
 pytestmark = OFFICE_MARKS
 PRIVILEGES = ("view_content", "manage_content", "view_catalog", "view_products")
@@ -48,6 +50,27 @@ async def test_a_menu_is_made_of_rows_that_lead_to_collections_and_links(clerk: 
     expected = f'[["Presentes", null, "{collection}", null], ["Blog", 1, null, "https://blog.example/"]]'
     assert (await items(clerk, f"vitrine-{clerk.width.name}")).replace(" :", ":") == expected
     await clerk.check("menu")
+
+
+@on_desktop
+async def test_items_that_another_changed_are_shown_by_names(clerk: Clerk) -> None:
+    await sign_in(clerk, *PRIVILEGES)
+    record = await value(clerk.store, "select public_id from menus where handle = 'main'")
+    await clerk.go(f"/menu/{record}", "Menu")
+    await clerk.page.wait_for("document.querySelector('form section [role=group]') !== null")
+    collection = await name_of(clerk, "collections")
+    await execute(
+        clerk.store,
+        "update menu_items set name = 'Dela', link = null, category_id = null, page_id = null, product_id = null, vendor_id = null,"
+        " collection_id = (select id from collections where status = 'A' order by id limit 1)"
+        " where menu_id = (select id from menus where handle = 'main') and place = 1",
+    )
+    await clerk.fill("input.name", "Meu")
+    await clerk.press("Salvar")
+    shown = "document.querySelector('[data-conflict]')?.innerText"
+    await clerk.page.wait_for(f"{shown}?.includes({json.dumps(f'Dela → Coleção: {collection}')})")
+    assert not re.search(r"[0-9a-f]{8}-|[{}\[\]_]", await clerk.page.evaluate(shown))
+    await clerk.check("conflict-menu")
 
 
 @on_desktop

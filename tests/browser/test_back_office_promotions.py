@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from domain.promotions.promotions import PROMOTION_RECORDS
@@ -133,6 +134,33 @@ async def open_promotion(clerk: Clerk, **terms: Any) -> str:
     record = str(await value(clerk.store, "select public_id from promotions where id = $1", number))
     await clerk.go(f"/promotion/{record}", "Promoção")
     return record
+
+
+@on_desktop
+async def test_conditions_and_bonuses_that_another_changed_are_shown_by_names(clerk: Clerk) -> None:
+    record = await open_promotion(clerk, conditions={"min_subtotal": "10.00"})
+    await clerk.see("Subtotal")
+    product = await value(clerk.store, "select min(id) from products where status = 'A'")
+    name = await value(clerk.store, "select name from products where id = $1", product)
+    number = await value(clerk.store, "select id from promotions where public_id = $1", record)
+    scope = system_scope(clerk.store)
+    with active_scope(scope):
+        theirs = {
+            "conditions": {"products": [product]},
+            "bonuses": {"free_products": [{"product_id": product, "amount": "2"}]},
+        }
+        await PROMOTION_RECORDS.update(scope, number, theirs)
+    await clerk.fill("input.name", "Minha")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for(f"document.querySelector('[data-conflict]')?.innerText.includes({json.dumps(name)})")
+    shown = await clerk.page.evaluate("document.querySelector('[data-conflict]').innerText")
+    assert "Todas as condições se cumprem" in shown
+    assert "Produtos no carrinho" in shown
+    assert "R$\xa010,00" in shown
+    assert "Produtos grátis" in shown
+    assert f"2 × {name}" in shown
+    assert not re.search(r"[0-9a-f]{8}-|[{}\[\]_]", shown)
+    await clerk.check("conflict-promotion")
 
 
 @on_desktop

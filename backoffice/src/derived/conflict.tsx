@@ -11,7 +11,7 @@ import { useId } from "react";
 import { changedValues, type Values } from "../data/values";
 import type { Field } from "../entities/types";
 import { fieldName } from "../texts";
-import { Value } from "./value";
+import { Entered } from "./entered";
 
 interface Props {
   fields: readonly Field[];
@@ -56,17 +56,11 @@ export function BothValues({ fields, before, mine, theirs }: Pick<Props, "fields
         {fields.filter(({ name }) => changed.has(name)).map((field) => (
           <tr key={field.name}>
             <th scope="row">{fieldName(field.name)}</th>
-            <td><Value field={shown(field)} value={theirs[field.name]} /></td>
-            <td><Value field={shown(field)} value={mine[field.name]} /></td>
+            <td><Entered field={field} value={theirs[field.name]} /></td>
+            <td><Entered field={field} value={mine[field.name]} /></td>
           </tr>
         ))}
       </tbody>
     </Box>
   );
-}
-
-// A form has the ID of a record, and of an object the values of its input.
-function shown(field: Field): Field {
-  if (field.kind === "record") return { ...field, kind: "text" };
-  return ["object", "conditions", "bonuses", "menu_items"].includes(field.kind) ? { ...field, kind: "json" } : field;
 }

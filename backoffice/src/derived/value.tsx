@@ -95,12 +95,16 @@ function Members({ field, record }: { field: Field; record: Values }) {
   const first = field.members?.find((member) => ["name", "title"].includes(member.name));
   if (first) return <>{String(record[first.name] ?? "")}</>;
   const shown = (field.members ?? []).filter((member) => record[member.name] !== null && record[member.name] !== "" && !isRepeated(member, record));
+  return <Pairs pairs={shown.map((member) => [fieldName(member.name), <Value key={member.name} field={member} value={record[member.name]} />])} />;
+}
+
+export function Pairs({ pairs }: { pairs: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <Box component="dl" sx={{ display: "grid", gridTemplateColumns: "minmax(0, auto) minmax(0, 1fr)", columnGap: 1, m: 0, fontSize: "0.85rem" }}>
-      {shown.map((member) => (
-        <Box key={member.name} sx={{ display: "contents" }}>
-          <Box component="dt" sx={{ color: "text.secondary" }}>{fieldName(member.name)}</Box>
-          <Box component="dd" sx={{ m: 0 }}><Value field={member} value={record[member.name]} /></Box>
+      {pairs.map(([name, value]) => (
+        <Box key={name} sx={{ display: "contents" }}>
+          <Box component="dt" sx={{ color: "text.secondary", overflowWrap: "anywhere" }}>{name}</Box>
+          <Box component="dd" sx={{ m: 0 }}>{value}</Box>
         </Box>
       ))}
     </Box>
@@ -116,16 +120,7 @@ function isRepeated(member: Field, record: Values): boolean {
 // An object as names and values, at any depth.
 function Json({ value }: { value: unknown }) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return <Box component="code" sx={{ fontSize: "0.8rem", overflowWrap: "anywhere" }}>{typeof value === "string" ? value : JSON.stringify(value)}</Box>;
-  return (
-    <Box component="dl" sx={{ display: "grid", gridTemplateColumns: "minmax(0, auto) minmax(0, 1fr)", columnGap: 1, m: 0, fontSize: "0.85rem" }}>
-      {Object.entries(value).map(([name, member]: [string, unknown]) => (
-        <Box key={name} sx={{ display: "contents" }}>
-          <Box component="dt" sx={{ color: "text.secondary", overflowWrap: "anywhere" }}>{name}</Box>
-          <Box component="dd" sx={{ m: 0 }}><Json value={member} /></Box>
-        </Box>
-      ))}
-    </Box>
-  );
+  return <Pairs pairs={Object.entries(value).map(([name, member]: [string, unknown]) => [name, <Json key={name} value={member} />])} />;
 }
 
 export function Picture({ url, alt, size = 48 }: { url: string; alt: string; size?: number }) {

@@ -13,15 +13,11 @@ import { execute } from "../../graphql/client";
 import { memberName } from "../../texts";
 import { useDescriptions } from "../../entities/load";
 import { ChoiceField, MONEY, NumberField, RecordsField, RemoveButton, TextsField, UnitsField, Unread, useUnread } from "./inputs";
-import { EMPTY, type Group, type Member, type Test, type Type, type Value } from "./terms";
+import { EMPTY, type Group, MATCH, MATCHES, matchOf, type Member, recordsOf, type Test, type Type, type Value } from "./terms";
 
-const RECORDS: Readonly<Record<string, string>> = {
-  categories: "category", users: "user", usergroup: "usergroup", payment: "payment_method", shipping: "shipping_method", destinations: "destination",
-};
 const NOTHING: Readonly<Record<string, Value>> = {
   cents: { cents: 0 }, number: { number: 1 }, grams: { grams: 0 }, flag: { flag: true }, texts: { texts: [] }, ids: { ids: [] }, products: { products: [] },
 };
-const MATCHES = ["all", "any", "none", "not_all"] as const;
 const MOST_SETS = 8;
 
 export default function ConditionsInput({ source, label }: { source: string; label: string }) {
@@ -78,14 +74,6 @@ function GroupRows({ group, types, depth, onChange, onRemove }: RowsProps) {
   );
 }
 
-const MATCH: Readonly<Record<(typeof MATCHES)[number], Pick<Group, "match" | "holds">>> = {
-  any: { match: "any", holds: true }, all: { match: "all", holds: true }, none: { match: "all", holds: false }, not_all: { match: "any", holds: false },
-};
-
-function matchOf({ match, holds }: Group): (typeof MATCHES)[number] {
-  return MATCHES.find((each) => MATCH[each].match === match && MATCH[each].holds === holds) ?? "all";
-}
-
 function newTest(type: Type): Test {
   return { kind: type.kind, operator: type.operators[0] ?? "eq", value: NOTHING[type.value] ?? { texts: [] }, ...(type.kind === "feature" ? { feature_id: "" } : {}) };
 }
@@ -119,7 +107,7 @@ function ValueField({ test, label, onChange }: { test: Test; label: string; onCh
   const { value } = test;
   if (value.products) return <UnitsField value={value.products} onChange={(products) => onChange({ products })} />;
   if (value.ids) {
-    const entity = RECORDS[test.kind] ?? "product";
+    const entity = recordsOf(test.kind);
     return mayRead(`${entity}_page`) ? <RecordsField entity={entity} label={label} value={value.ids} onChange={(ids) => onChange({ ids })} /> : <span>{value.ids.join(", ")}</span>;
   }
   if (value.texts) return <TextsField label={label} value={value.texts} onChange={(texts) => onChange({ texts })} />;

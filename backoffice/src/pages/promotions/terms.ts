@@ -46,6 +46,24 @@ export interface Bonus {
 
 const VALUES = ["cents", "number", "grams", "flag", "texts", "ids", "products"] as const;
 
+const RECORDS: Readonly<Record<string, string>> = {
+  categories: "category", users: "user", usergroup: "usergroup", payment: "payment_method", shipping: "shipping_method", destinations: "destination",
+};
+export const MATCHES = ["all", "any", "none", "not_all"] as const;
+type Match = (typeof MATCHES)[number];
+export const MATCH: Readonly<Record<Match, Pick<Group, "match" | "holds">>> = {
+  all: { match: "all", holds: true }, any: { match: "any", holds: true }, none: { match: "all", holds: false }, not_all: { match: "any", holds: false },
+};
+
+// The entity that the IDs of a condition are of.
+export function recordsOf(kind: Type["kind"]): string {
+  return RECORDS[kind] ?? "product";
+}
+
+export function matchOf({ match, holds }: Group): Match {
+  return MATCHES.find((each) => MATCH[each].match === match && MATCH[each].holds === holds) ?? "all";
+}
+
 export const EMPTY: Group = { match: "all", holds: true, conditions: [] };
 
 export function readConditions(group: Values): Group {
