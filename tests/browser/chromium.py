@@ -93,9 +93,11 @@ _LEFT = "Inspected target navigated or closed"
 class Page:
     """An open tab; `requests` and `complaints` grow while it is open."""
 
-    def __init__(self, browser: Browser, target: str, session: str) -> None:
+    def __init__(self, browser: Browser, context: str, target: str, session: str) -> None:
         """Belong to one tab of the browser."""
         self._browser = browser
+        self.context = context
+        """What the tab shares its storage with."""
         self._target = target
         self._session = session
         self.requests: list[str] = []
@@ -243,21 +245,23 @@ class Browser:
         finally:
             del self._waiting[number]
 
-    async def open(self, url: str, *, width: int = 1440, height: int = 900, is_phone: bool = False) -> Page:
-        """Open an address in a tab of this size, with empty storage; images of other hosts are a picture of ours."""
-        context = await self.call("Target.createBrowserContext", {"disposeOnDetach": True})
+    async def open(
+        self, url: str, *, width: int = 1440, height: int = 900, is_phone: bool = False, beside: Page | None = None
+    ) -> Page:
+        """Open an address in a tab of this size, with empty storage or that of another tab; images of other hosts are a picture of ours."""
+        context = beside.context if beside else await self._new_context()
         target = await self.call(
             "Target.createTarget",
             {
                 "url": "about:blank",
-                "browserContextId": context["browserContextId"],
+                "browserContextId": context,
+                "newWindow": True,
                 "width": width,
                 "height": height,
             },
         )
         attached = await self.call("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
-        page = self._pages[attached["sessionId"]] = Page(self, target["targetId"], attached["sessionId"])
-        self._contexts.append(context["browserContextId"])
+        page = self._pages[attached["sessionId"]] = Page(self, context, target["targetId"], attached["sessionId"])
         for domain in ("Page", "Runtime", "Network", "Log"):
             await page.call(f"{domain}.enable")
         await page.call(
@@ -275,6 +279,12 @@ class Browser:
             raise BrowserError(f"{url}: {went['errorText']}")
         await page.wait_for("document.readyState === 'complete'")
         return page
+
+    async def _new_context(self) -> str:
+        created = await self.call("Target.createBrowserContext", {"disposeOnDetach": True})
+        context: str = created["browserContextId"]
+        self._contexts.append(context)
+        return context
 
     async def close_pages(self) -> None:
         """Close all tabs and remove their storage."""

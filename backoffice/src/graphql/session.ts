@@ -14,14 +14,19 @@ interface Access {
 
 let access: Access | null = null;
 let renewing: Promise<Access | null> | null = null;
+// Whose session this page has.
+let user: string | null = null;
+// Whether the browser's session is another user's now: this page has none until its user signs in again.
+let isReplaced = false;
 const channel = new BroadcastChannel("vitrine.session");
-// What ended a session: a sign-out here or in another tab, or the server, which refuses its token.
-export type Ending = "signed_out" | "expired";
+// What ended a session: a sign-out here or in another tab, the server, which refuses its token, or the sign-in of another user in another tab.
+export type Ending = "signed_out" | "expired" | "replaced";
 const listeners = new Set<(ending: Ending) => void>();
 
 channel.addEventListener("message", () => end("signed_out"));
 
 export async function accessToken(): Promise<string | null> {
+  if (isReplaced) return null;
   if (access && access.expiresAt - Date.now() > MARGIN_MS) return access.token;
   // One renewal at a time in all tabs: a refresh token is valid once.
   renewing ??= locked(() => exchange()).finally(() => {
@@ -50,7 +55,7 @@ export function leave(): void {
 
 // The server ended it: elsewhere, by a new password, or because its time is over.
 export function expire(): void {
-  end("expired");
+  end(isReplaced ? "replaced" : "expired");
 }
 
 export function forgetAccess(): void {
@@ -64,6 +69,10 @@ export function onEnd(listener: (ending: Ending) => void): () => void {
 
 function end(ending: Ending): void {
   access = null;
+  if (ending === "signed_out") {
+    user = null;
+    isReplaced = false;
+  }
   for (const listener of listeners) listener(ending);
 }
 
@@ -76,8 +85,23 @@ async function exchange(refreshToken?: string): Promise<Access | null> {
   }
   const pair = (await response.json()) as { access_token: string | null; expires_at: string };
   if (pair.access_token === null) return null;
+  const owner = userOf(pair.access_token);
+  // The cookie is of who signed in last: what was typed here isn't theirs to save.
+  if (!refreshToken && user !== null && user !== owner) {
+    isReplaced = true;
+    end("replaced");
+    throw statusError(401);
+  }
+  user = owner;
+  isReplaced = false;
   access = { token: pair.access_token, expiresAt: Date.parse(pair.expires_at) };
   return access;
+}
+
+// The subject of a JSON Web Token.
+function userOf(token: string): string {
+  const claims = (token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
+  return (JSON.parse(atob(claims)) as { sub: string }).sub;
 }
 
 function request(method: string, body?: object): Promise<Response> {

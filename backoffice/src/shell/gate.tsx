@@ -1,5 +1,5 @@
-// Who is in front of the page: no store is chosen, nobody is signed in, or a user is. A session that the server ended is begun again above
-// the page, which keeps what was typed.
+// Who is in front of the page: no store is chosen, nobody is signed in, or a user is. A session that the server ended, or that
+// another user's replaced, is begun again above the page, which keeps what was typed.
 import Dialog from "@mui/material/Dialog";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
@@ -17,6 +17,7 @@ const Office = lazy(() => import("./office"));
 export function Gate() {
   const [session, setSession] = useState<Session | null | undefined>(undefined);
   const [isExpired, setExpired] = useState(false);
+  const [notice, setNotice] = useState("");
   const [problem, setProblem] = useState("");
 
   useEffect(() => {
@@ -26,13 +27,14 @@ export function Gate() {
       setSession(null);
     });
     return onEnd((ending) => {
-      if (ending === "expired") {
-        forgetSession();
-        setExpired(true);
-      } else {
+      if (ending === "signed_out") {
         forget();
         setExpired(false);
         setSession(null);
+      } else {
+        forgetSession();
+        setNotice(`sign_in.${ending}`);
+        setExpired(true);
       }
     });
   }, []);
@@ -55,7 +57,7 @@ export function Gate() {
         </Suspense>
       </ErrorBoundary>
       <Dialog fullScreen open={isExpired} aria-labelledby={CARD_TITLE}>
-        <SignIn onSignedIn={begin} notice="sign_in.expired" />
+        <SignIn onSignedIn={begin} notice={notice} />
       </Dialog>
     </>
   );

@@ -37,6 +37,7 @@ export const APP: Texts = {
   "sign_in.not_staff": ["Esta conta não administra a loja.", "This account doesn't administer the store."],
   "sign_in.idle": ["Você saiu por falta de uso.", "You were signed out because nothing was used."],
   "sign_in.expired": ["Sua sessão terminou. Entre de novo: o que você digitou continua na página.", "Your session has ended. Sign in again: what you typed is still on the page."],
+  "sign_in.replaced": ["Outra pessoa entrou neste navegador. Entre de novo: o que você digitou continua na página. Para continuar como ela, recarregue a página.", "Another user signed in in this browser. Sign in again: what you typed is still on the page. To continue as that user, reload the page."],
   "store.choose": ["Escolha a loja", "Choose the store"],
   "store.address": ["Endereço ou ID da loja", "Address or ID of the store"],
   "store.continue": ["Continuar", "Continue"],

@@ -1,0 +1,47 @@
+"""The back office in several tabs of one browser: each is its user's."""
+
+from __future__ import annotations
+
+from tests.browser.chromium import Browser
+from tests.browser.office import OFFICE_MARKS, Clerk, on_desktop
+from tests.browser.shop import DESKTOP
+from tests.harness.records import PASSWORD, add_category, add_user
+from tests.harness.scopes import value
+
+pytestmark = OFFICE_MARKS
+EDITOR = ("view_catalog", "manage_catalog")
+_END_ACCESS = "(() => { const now = Date.now; Date.now = () => now() + 3_600_000; })()"
+_SIGN_IN = "document.querySelector('[name=identifier]') !== null"
+
+
+@on_desktop
+async def test_a_tab_does_not_go_on_as_another_user(clerk: Clerk, browser: Browser) -> None:
+    user, other = [await add_user(clerk.store, *EDITOR) for _ in range(2)]
+    category = await add_category(clerk.store)
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.go(f"/category/{category.id}", "Categoria")
+    await clerk.fill("input.name", "De quem digitou")
+    # The session of this tab ends, and another user signs in in another one.
+    await clerk.page.call("Network.clearBrowserCookies")
+    await clerk.page.evaluate(_END_ACCESS)
+    page = await browser.open(f"{clerk.address}/admin", beside=clerk.page)
+    beside = Clerk(page, clerk.store, clerk.address, DESKTOP)
+    await beside.page.wait_for(_SIGN_IN)
+    await beside.sign_in(other.email, PASSWORD)
+    await beside.see("Início")
+    await clerk.press("Salvar")
+    await clerk.see("Outra pessoa entrou neste navegador.")
+    await clerk.check("replaced")
+    assert await value(clerk.store, "select name from categories where id = $1", category.number) != "De quem digitou"
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.page.wait_for(f"!({_SIGN_IN})")
+    await clerk.press("Salvar")
+    await clerk.see("Salvo")
+    audited = "select user_id from audit_entries where subject_id = $1 order by id desc limit 1"
+    assert await value(clerk.store, "select name from categories where id = $1", category.number) == "De quem digitou"
+    assert await value(clerk.store, audited, category.id) == user.number
+    # Nor does that of the other one.
+    await beside.page.evaluate(_END_ACCESS)
+    await beside.press("Categorias")
+    await beside.see("Outra pessoa entrou neste navegador.")
