@@ -17,8 +17,10 @@ const chosen = written.isShared ? (sessionStorage.getItem(CHOSEN) ?? written.sto
 
 export const config = { ...written, store: chosen };
 
+// An ID is remembered as the server writes it: all tabs of a store have one name for their session.
 export function chooseStore(id: string): void {
-  sessionStorage.setItem(CHOSEN, id);
+  const canonical = id.toLowerCase().replaceAll("-", "").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  sessionStorage.setItem(CHOSEN, canonical);
   location.assign("/admin");
 }
 

@@ -12,7 +12,7 @@ from tests.harness.scopes import value
 
 pytestmark = OFFICE_MARKS
 STAFF = ("view_settings", "manage_settings")
-_IDLE_FOR = "localStorage.setItem('vitrine.used', String(Date.now() - %d * 1000))"
+_IDLE_FOR = "localStorage.setItem('vitrine.used.', String(Date.now() - %d * 1000))"
 
 
 async def open_settings(clerk: Clerk, *privileges: str) -> None:

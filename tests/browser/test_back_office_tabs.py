@@ -1,10 +1,13 @@
-"""The back office in several tabs of one browser: each is its user's."""
+"""The back office in several tabs of one browser: each is its user's and its store's."""
 
 from __future__ import annotations
 
-from tests.browser.chromium import Browser
-from tests.browser.office import OFFICE_MARKS, Clerk, on_desktop
+from kernel.scope import Store
+from tests.browser.chromium import Browser, Page
+from tests.browser.office import OFFICE_MARKS, SHOWN, Clerk, on_desktop
 from tests.browser.shop import DESKTOP
+from tests.harness.database import NewStore
+from tests.harness.http import HttpClient
 from tests.harness.records import PASSWORD, add_category, add_user
 from tests.harness.scopes import value
 
@@ -45,3 +48,37 @@ async def test_a_tab_does_not_go_on_as_another_user(clerk: Clerk, browser: Brows
     await beside.page.evaluate(_END_ACCESS)
     await beside.press("Categorias")
     await beside.see("Outra pessoa entrou neste navegador.")
+
+
+async def enter(browser: Browser, server: HttpClient, store: Store, name: str, beside: Page | None = None) -> Clerk:
+    """Choose a store at the address that stores share."""
+    address = f"http://localhost:{server.make_url('/').port}"
+    page = await browser.open(f"{address}/admin", beside=beside)
+    clerk = Clerk(page, store, address, DESKTOP)
+    await clerk.fill("store", name)
+    await clerk.page.press("Enter")
+    return clerk
+
+
+async def test_a_sign_out_ends_the_tabs_of_its_store_alone(
+    browser: Browser, server: HttpClient, demo_store: Store, new_store: NewStore
+) -> None:
+    stores = [demo_store, await new_store(name="Outra")]
+    tabs: list[Clerk] = []
+    for store in stores:
+        tab = await enter(browser, server, store, str(store.public_id), tabs[0].page if tabs else None)
+        await tab.page.wait_for(_SIGN_IN)
+        user = await add_user(store, "view_catalog")
+        await tab.sign_in(user.email, PASSWORD)
+        await tab.see("Início")
+        tabs.append(tab)
+    # The same store, by another spelling of its ID.
+    again = await enter(browser, server, stores[1], stores[1].public_id.hex.upper(), tabs[0].page)
+    await again.see("Início")
+    await again.press("Conta")
+    await again.press("Sair")
+    await tabs[1].page.wait_for(_SIGN_IN)
+    assert "Início" in await tabs[0].page.evaluate(SHOWN)
+    await tabs[0].press("Conta")
+    await tabs[0].press("Sair")
+    await tabs[0].page.wait_for(_SIGN_IN)

@@ -1,6 +1,6 @@
 // The session of this browser. The access token is in this module's memory alone; the refresh token is in a cookie that scripts can't
 // read, and is exchanged at /api/v1/auth/browser-session (docs/reference/current.md#browser-sessions).
-import { storeHeaders } from "../config";
+import { config, storeHeaders } from "../config";
 import { reach, statusError } from "./errors";
 
 const PATH = "/api/v1/auth/browser-session";
@@ -18,7 +18,9 @@ let renewing: Promise<Access | null> | null = null;
 let user: string | null = null;
 // Whether the browser's session is another user's now: this page has none until its user signs in again.
 let isReplaced = false;
-const channel = new BroadcastChannel("vitrine.session");
+// Where stores share the address, each has a session of its own.
+const SESSION = `vitrine.session.${config.store}`;
+const channel = new BroadcastChannel(SESSION);
 // What ended a session: a sign-out here or in another tab, the server, which refuses its token, or the sign-in of another user in another tab.
 export type Ending = "signed_out" | "expired" | "replaced";
 const listeners = new Set<(ending: Ending) => void>();
@@ -111,5 +113,5 @@ function request(method: string, body?: object): Promise<Response> {
 
 async function locked<T>(work: () => Promise<T>): Promise<T> {
   // Only pages of TLS and of this machine have locks.
-  return "locks" in navigator ? ((await navigator.locks.request("vitrine.session", work)) as T) : work();
+  return "locks" in navigator ? ((await navigator.locks.request(SESSION, work)) as T) : work();
 }

@@ -1,4 +1,4 @@
-// Signs out after the time without use that the store's setting says, counted over all tabs, after a warning.
+// Signs out after the time without use that the store's setting says, counted over all tabs of the store, after a warning.
 import Button from "@mui/material/Button";
 import Dialog from "@mui/material/Dialog";
 import DialogActions from "@mui/material/DialogActions";
@@ -6,10 +6,11 @@ import DialogContent from "@mui/material/DialogContent";
 import DialogTitle from "@mui/material/DialogTitle";
 import { useTranslate } from "ra-core";
 import { useEffect, useState } from "react";
+import { config } from "../config";
 import { signOut } from "../data/auth";
 import { leave } from "../graphql/session";
 
-const USED = "vitrine.used";
+const USED = `vitrine.used.${config.store}`;
 const EVENTS = ["pointerdown", "keydown", "scroll"] as const;
 const WARNING_SECONDS = 60;
 let wasIdle = false;
