@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.office import OFFICE_MARKS, Clerk, each_width, on_desktop
+from tests.browser.shop import PHONE
 from tests.harness.records import PASSWORD, add_category, add_product, add_user
 from tests.harness.scopes import execute, rows, value
 
@@ -93,3 +96,12 @@ async def test_what_is_refused_stays_chosen_and_says_why(clerk: Clerk) -> None:
         await value(clerk.store, "select count(*) from categories where name = 'Escolhida mãe' and deleted_at is null")
         == 1
     )
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=lambda width: width.name)
+async def test_no_text_of_a_card_is_faded(clerk: Clerk) -> None:
+    await open_list(clerk, "/product", "Produtos", "pilao")
+    await clerk.see("1–1 de 1")
+    faded = """[...document.querySelectorAll('main .MuiList-root *')]
+        .filter(each => each.innerText && Number(getComputedStyle(each).opacity) < 1).map(each => each.innerText)"""
+    assert await clerk.page.evaluate(faded) == []

@@ -30,6 +30,10 @@ export const theme = createTheme({
     MuiButton: { defaultProps: { disableElevation: true }, styleOverrides: { root: { minHeight: 40 } } },
     MuiTextField: { defaultProps: { variant: "outlined", size: "small" } },
     MuiFormControl: { defaultProps: { variant: "outlined", size: "small" } },
+    // On phones: the bar of a list is no paper, and what is right of a card is read like the rest of it.
+    RaListToolbar: { styleOverrides: { root: { "&&": { backgroundColor: "transparent" } } } },
+    RaTopToolbar: { styleOverrides: { root: { "&&": { backgroundColor: "transparent" } } } },
+    RaSimpleList: { styleOverrides: { root: { "& .RaSimpleList-tertiary": { opacity: 1, color: "#55605e" } } } },
     RaFilterFormInput: { styleOverrides: { root: { alignItems: "center", "& .MuiFormControl-root": { margin: "4px 0" } } } },
     MuiToggleButton: { styleOverrides: { root: { color: "#55605e", textTransform: "none", minHeight: 40 } } },
     // React-admin names only the buttons of wide pages.
