@@ -144,3 +144,13 @@ async def test_a_record_shows_what_refers_to_it(clerk: Clerk) -> None:
     await clerk.press("Filtrar")
     await clerk.see("Aparece na loja")
     assert "Is listed" not in await clerk.page.evaluate(SHOWN)
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=lambda width: width.name)
+async def test_the_open_menu_of_a_phone_is_accessible(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, "view_products")
+    await clerk.sign_in(user.email, PASSWORD)
+    await clerk.see("Início")
+    await clerk.press("Menu")
+    await clerk.see("Catálogo")
+    await clerk.check("menu-open")

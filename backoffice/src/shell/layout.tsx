@@ -52,7 +52,8 @@ export function Layout({ children }: CoreLayoutProps) {
         open={isWide || isOpen}
         onClose={() => setOpen(false)}
         sx={{ width: isWide ? MENU_WIDTH : 0, flexShrink: 0 }}
-        slotProps={{ paper: { sx: { width: MENU_WIDTH, pt: 8 } } }}
+        // On a narrow page it is a dialog, which has a name.
+        slotProps={{ paper: { ...(isWide ? {} : { "aria-label": translate("app.menu") }), sx: { width: MENU_WIDTH, pt: 8 } } }}
       >
         <Menu />
       </Drawer>
