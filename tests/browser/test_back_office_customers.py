@@ -77,7 +77,7 @@ async def test_an_address_is_changed_and_a_session_ended_by_staff(clerk: Clerk) 
         customer["number"],
     )
     await clerk.press("Adicionar endereço")
-    await clerk.fill("input.name", "Sítio")
+    await clerk.page.fill("[role=dialog] [name='input.name']", "Sítio")
     await clerk.fill("input.zipcode", "1234")
     await clerk.submit(closes=False)
     await clerk.page.wait_for("document.querySelector('[role=dialog] .Mui-error') !== null")
@@ -92,6 +92,14 @@ async def test_an_address_is_changed_and_a_session_ended_by_staff(clerk: Clerk) 
         "[...document.querySelectorAll('article')].some(each => each.innerText.includes('Cobrança'))"
     )
     assert await value(clerk.store, billing, customer["number"]) is not None
+    addresses = "select count(*) from user_addresses where user_id = $1 and name = 'Sítio'"
+    for answer, left in (("Cancelar", 1), ("Confirmar", 0)):
+        await clerk.press("Excluir o endereço Sítio")
+        await clerk.see("Tem certeza?")
+        await clerk.press(answer)
+        await clerk.page.wait_for("document.querySelector('[role=dialog]') === null")
+        await clerk.page.wait_for(f"document.querySelectorAll('article[aria-label=Sítio]').length === {left}")
+        assert await value(clerk.store, addresses, customer["number"]) == left
     await clerk.go(f"/user_session?filter={json.dumps({'user_id': customer['id']})}", "Sessões abertas")
     await clerk.see("203.0.113.9")
     await clerk.check("sessions-of-all")

@@ -4,13 +4,13 @@ import Button from "@mui/material/Button";
 import LinearProgress from "@mui/material/LinearProgress";
 import MenuItem from "@mui/material/MenuItem";
 import Menu from "@mui/material/Menu";
-import { Confirm } from "ra-ui-materialui";
 import { type Identifier, useDataProvider, useListContext, useNotify, useRefresh, useTranslate } from "ra-core";
 import { useState } from "react";
 import { mayAct } from "../data/permissions";
 import { useDescriptions } from "../entities/load";
 import type { Entity, Field } from "../entities/types";
 import { fieldName, memberName } from "../texts";
+import { Asked } from "./asked";
 
 // Statuses of orders and shipments follow each other by rules of their own.
 function statusOf(entity: Entity): Field | undefined {
@@ -84,15 +84,9 @@ function SetStatus({ field, onChoose }: { field: Field; onChoose: (value: string
 function DeleteAll({ onConfirm }: { onConfirm: () => void }) {
   const translate = useTranslate();
   const { selectedIds } = useListContext();
-  const [isAsked, setAsked] = useState(false);
-  const confirm = () => {
-    setAsked(false);
-    onConfirm();
-  };
   return (
-    <>
-      <Button size="small" color="error" onClick={() => setAsked(true)}>{translate("ra.action.delete")}</Button>
-      <Confirm isOpen={isAsked} title={translate("list.delete", { smart_count: selectedIds.length })} content="ra.message.are_you_sure" onConfirm={confirm} onClose={() => setAsked(false)} />
-    </>
+    <Asked title={translate("list.delete", { smart_count: selectedIds.length })} onConfirm={onConfirm}>
+      {(ask) => <Button size="small" color="error" onClick={ask}>{translate("ra.action.delete")}</Button>}
+    </Asked>
   );
 }

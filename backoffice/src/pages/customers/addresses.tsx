@@ -7,6 +7,7 @@ import { TextInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { mayDo } from "../../data/permissions";
 import { changedValues, enteredValues, type Values } from "../../data/values";
+import { Asked } from "../../derived/asked";
 import { FormDialog } from "../../derived/form-dialog";
 import { OfficeAddressCreateDocument, OfficeAddressDefaultDocument, OfficeAddressDeleteDocument, OfficeAddressUpdateDocument, OfficeCustomerDocument } from "../../generated";
 import { execute } from "../../graphql/client";
@@ -36,6 +37,7 @@ export function Addresses({ customer }: { customer: Customer }) {
 function AddressRow({ address, onEdit }: { address: Address; onEdit: () => void }) {
   const translate = useTranslate();
   const press = usePress("user");
+  const deletion = translate("customer.delete_address", { name: address.name || address.street });
   const defaults = DEFAULTS.filter(([, name]) => !address[name] && mayDo("user_address_set_default"));
   return (
     <Box component="article" aria-label={address.name || address.street}>
@@ -52,7 +54,11 @@ function AddressRow({ address, onEdit }: { address: Address; onEdit: () => void 
       <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5, ml: -0.75 }}>
         {mayDo("user_address_update") && <Button size="small" onClick={onEdit}>{translate("ra.action.edit")}</Button>}
         {defaults.map(([type, , label]) => <Button key={type} size="small" onClick={() => press(() => execute(OfficeAddressDefaultDocument, { id: address.id, type }))}>{translate(label)}</Button>)}
-        {mayDo("user_address_delete") && <Button size="small" color="error" onClick={() => press(() => execute(OfficeAddressDeleteDocument, { id: address.id }), "customer.address_deleted")}>{translate("ra.action.delete")}</Button>}
+        {mayDo("user_address_delete") && (
+          <Asked title={deletion} onConfirm={() => press(() => execute(OfficeAddressDeleteDocument, { id: address.id }), "customer.address_deleted")}>
+            {(ask) => <Button size="small" color="error" onClick={ask} aria-label={deletion}>{translate("ra.action.delete")}</Button>}
+          </Asked>
+        )}
       </Box>
     </Box>
   );

@@ -13,6 +13,7 @@ export const CUSTOMERS: Texts = {
   "customer.addresses": ["Endereços", "Addresses"],
   "customer.add_address": ["Adicionar endereço", "Add an address"],
   "customer.edit_address": ["Alterar o endereço", "Edit the address"],
+  "customer.delete_address": ["Excluir o endereço %{name}", "Delete the address %{name}"],
   "customer.address_deleted": ["Endereço excluído", "The address was deleted"],
   "customer.make_default_shipping": ["Usar para entrega", "Use for shipping"],
   "customer.make_default_billing": ["Usar para cobrança", "Use for billing"],

@@ -6,11 +6,11 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
 import TextField from "@mui/material/TextField";
-import { Confirm } from "ra-ui-materialui";
 import { useNotify, useTranslate } from "ra-core";
 import { useState } from "react";
 import { Link } from "react-router-dom";
 import { mayAct, mayDo } from "../../data/permissions";
+import { Asked } from "../../derived/asked";
 import { useNotifyError } from "../../derived/form";
 import { Unsaved, useReread } from "../../derived/unsaved";
 import { money, writeMoney } from "../../format";
@@ -117,9 +117,7 @@ function RowActions({ id, name }: { id: string; name: string }) {
   const translate = useTranslate();
   const reread = useReread();
   const notifyError = useNotifyError();
-  const [isAsked, setAsked] = useState(false);
   const remove = async () => {
-    setAsked(false);
     try {
       await execute(OfficeCombinationDeleteDocument, { id });
       reread();
@@ -131,8 +129,7 @@ function RowActions({ id, name }: { id: string; name: string }) {
   return (
     <Box sx={{ whiteSpace: "nowrap", justifySelf: "end" }}>
       {mayAct("edit", "combination") && <IconButton component={Link} to={`/combination/${id}`} aria-label={translate("product.combination_edit", { name })}><Open fontSize="small" /></IconButton>}
-      {mayDo("combination_delete") && <IconButton onClick={() => setAsked(true)} aria-label={title}><Delete fontSize="small" /></IconButton>}
-      <Confirm isOpen={isAsked} title={title} content="ra.message.delete_content" onConfirm={() => void remove()} onClose={() => setAsked(false)} translateOptions={{ name }} />
+      {mayDo("combination_delete") && <Asked title={title} onConfirm={() => void remove()}>{(ask) => <IconButton onClick={ask} aria-label={title}><Delete fontSize="small" /></IconButton>}</Asked>}
     </Box>
   );
 }
