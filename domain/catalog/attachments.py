@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.catalog.product_options import find_editable_product, load_editable, resolve_editable_product
+from domain.catalog.product_options import (
+    find_editable_product,
+    load_editable,
+    resolve_editable_product,
+    resolve_editable_products,
+)
 from domain.media.images import resolve_images
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
@@ -15,7 +20,7 @@ from kernel.product_fields import image_url, path_errors
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import fetchrow, fetchval, transaction
-from models.references import ATTACHMENT, PRODUCT, resolve_all
+from models.references import ATTACHMENT
 from models.rows import replace_rows
 from models.tables.boxes import Attachment
 
@@ -48,7 +53,7 @@ async def set_required_products(scope: Scope, product: object, required: Sequenc
         owning_product = await find_editable_product(scope, product)
         if owning_product is None:
             raise NotFound("product")
-        ids_by_reference = await resolve_all(scope, PRODUCT, required, field="required")
+        ids_by_reference = await resolve_editable_products(scope, required, field="required")
         ids = list(dict.fromkeys(ids_by_reference[reference] for reference in required))
         if owning_product.id in ids:
             raise ValidationFailed("a product can't require itself", field="required", code="required_invalid")

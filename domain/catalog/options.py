@@ -15,6 +15,7 @@ from domain.catalog.product_options import (
     TYPES_WITH_VARIANTS,
     load_editable,
     resolve_editable_product,
+    resolve_editable_products,
 )
 from domain.catalog.stock import lock_stock
 from domain.media.images import read_image, resolve_rows
@@ -42,7 +43,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
-from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
+from models.references import OPTION, VENDOR, resolve_optional
 from models.rows import delete_rows, insert_row, insert_rows, mark_deleted, replace_rows, update_row, update_rows
 
 _MAX_EXTENSIONS = 255
@@ -265,7 +266,7 @@ async def _write_links(
 async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None, products: Sequence[object]) -> bool:
     """Replace the products linked to a shared option; return whether they were others."""
     check_count(products, MAX_PRODUCTS, "products", field="products")
-    product_ids = set((await resolve_all(scope, PRODUCT, products, field="products")).values())
+    product_ids = set((await resolve_editable_products(scope, products, field="products")).values())
     await _check_vendor_products(scope, product_ids, vendor_id)
     current = {link["product_id"] for link in await fetch(_LINKED_PRODUCTS, scope.store.id, option_id)}
     removed = sorted(current - product_ids)

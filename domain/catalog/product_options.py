@@ -12,7 +12,7 @@ from kernel.ids import Reference, parse_reference, split_references
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import fetch, fetchrow
-from models.references import ReferenceType, find
+from models.references import PRODUCT, ReferenceType, find, find_ids, reject_missing
 from models.rows import from_row
 
 # Types whose values are variants; the others (`I`, `T`, `F`) accept a text.
@@ -109,6 +109,7 @@ ORDER BY position, id
 _PRODUCT = """
 SELECT id, public_id, vendor_id FROM products WHERE tenant_id = $1 AND {key} = $2 AND deleted_at IS NULL
 """
+_OF_VENDOR = "SELECT id FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND vendor_id = $3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,18 @@ async def resolve_editable_product(scope: Scope, product: object) -> EditablePro
         reference = str(product) if isinstance(product, int | UUID) else repr_value(product)
         raise ValidationFailed(f"product {reference} not found", field="product", code="not_found")
     return editable
+
+
+async def resolve_editable_products(scope: Scope, products: Iterable[object], *, field: str) -> dict[object, int]:
+    """Return the internal id of each product that a field refers to, or raise ValidationFailed naming those the caller may not edit."""
+    wanted = list(dict.fromkeys(products))
+    ids = await find_ids(scope, PRODUCT, wanted)
+    if scope.actor.kind is ActorKind.VENDOR:
+        rows = await fetch(_OF_VENDOR, scope.store.id, list(ids.values()), scope.actor.vendor_id)
+        own = {row["id"] for row in rows}
+        ids = {reference: number for reference, number in ids.items() if number in own}
+    reject_missing(PRODUCT, [reference for reference in wanted if reference not in ids], field=field)
+    return ids
 
 
 async def load_product_options(scope: Scope, products: Iterable[int]) -> dict[int, OptionsByReference]:

@@ -13,6 +13,7 @@ from domain.catalog.feature_values import (
     load_definitions,
     parse_feature_value,
 )
+from domain.catalog.product_options import resolve_editable_products
 from domain.catalog.products import create_product
 from domain.catalog.stock import lock_stock
 from domain.catalog.variation_members import (
@@ -27,7 +28,6 @@ from domain.catalog.variation_members import (
     load_variants,
     lock_group,
     may_change_group,
-    may_change_products,
     set_default,
 )
 from domain.filters import exact, ids, linked_to, sorts
@@ -252,11 +252,8 @@ async def _resolve_products(scope: Scope, references: Sequence[object]) -> list[
     if not references:
         raise ValidationFailed("products is required", field="products", code="required")
     check_count(references, MAX_PRODUCTS, "products", field="products")
-    resolved = await resolve_all(scope, PRODUCT, references, field="products")
-    products = list(dict.fromkeys(resolved[reference] for reference in references))
-    if not await may_change_products(scope, products):
-        raise ValidationFailed("products: a product is another vendor's", field="products", code="not_found")
-    return products
+    resolved = await resolve_editable_products(scope, references, field="products")
+    return list(dict.fromkeys(resolved[reference] for reference in references))
 
 
 async def _insert(scope: Scope, code: str, features: Mapping[int, str]) -> int:

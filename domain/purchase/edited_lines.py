@@ -17,7 +17,6 @@ from domain.purchase.lines import (
     load_offers,
     price_lines,
     sell_in_advance,
-    sole_vendor,
     with_default_options,
 )
 from domain.purchase.option_selection import SelectedFile, file_options, options_key, selection_input, selection_key
@@ -30,7 +29,7 @@ from kernel.scope import STAFF, ActorKind, Scope
 from kernel.text import repr_value
 from models.connection.database import fetch, fetchval
 from models.numbers import take_numbers
-from models.references import NOT_FOUND
+from models.references import NOT_FOUND, PRODUCT, reject_missing
 from models.rows import insert_rows
 
 _DELETE_LINES = """
@@ -52,8 +51,6 @@ async def edited_lines(
     others = [draft for draft in drafts if draft.stays is None]
     priced = iter(await _priced_lines(scope, locked, others, current, list(stay.values())))
     lines = [next(priced) if draft.stays is None else stay[draft.stays] for draft in drafts]
-    if scope.actor.kind is ActorKind.VENDOR and sole_vendor(lines) != scope.actor.vendor_id:
-        raise ValidationFailed("product not found", field="product", code=NOT_FOUND)
     # Of a product in several lines the limits count that were read now.
     ordered = sorted(lines, key=lambda line: line.line_id is None)
     reject_unsaleable(ordered, existing=[line.offer.id for line in current if line.offer.id])
@@ -89,7 +86,7 @@ async def _priced_lines(
     agreed = {
         (line.offer.id, selection_key(line.selection)): line.price_cents for line in reversed(current) if line.offer.id
     }
-    offers = await load_offers(scope, [draft.product for draft in drafts])
+    offers = await _load_offers(scope, list(dict.fromkeys(draft.product for draft in drafts)))
     # So does the rate at which the order was placed, for all lines of a vendor.
     rates = {line.offer.vendor_id: line.offer.rate for line in current if line.offer.vendor_id is not None}
     offers = {
@@ -105,6 +102,15 @@ async def _priced_lines(
         drafts, offers, trusted=scope.actor.kind in STAFF, imported=locked.imported, agreed_prices=agreed
     )
     return sell_in_advance(lines, reserved=[line for line in replaced if line.offer.id])
+
+
+async def _load_offers(scope: Scope, products: Sequence[object]) -> dict[object, Offer]:
+    """Load the products, to a vendor its own; raises ValidationFailed naming the others."""
+    offers = await load_offers(scope, products, skip_missing=True)
+    if scope.actor.kind is ActorKind.VENDOR:
+        offers = {product: offer for product, offer in offers.items() if offer.vendor_id == scope.actor.vendor_id}
+    reject_missing(PRODUCT, [product for product in products if product not in offers], field="product")
+    return offers
 
 
 def _with_files(

@@ -1,0 +1,39 @@
+"""To a vendor other vendors' records are answered as ids that exist nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from models.tables.options import Option
+from tests.harness.records import UNKNOWN_ID, UserRecord
+from tests.harness.sample_store import SampleStore
+
+BY_VENDORS = {
+    "new option": 'mutation($id: ID!) { option_create(input: {name: "Cor", product_ids: [$id]}) { id } }',
+    "option": "mutation($id: ID!, $option: ID!) { option_update(id: $option, input: {product_ids: [$id]}) { id } }",
+    "new group": "mutation($id: ID!) { variation_group_create(input: {product_ids: [$id]}) { id } }",
+    "required": "mutation($id: ID!, $mug: ID!) { product_required_products_set(id: $mug, product_ids: [$id]) { id } }",
+    "order": """mutation($id: ID!, $order: ID!) {
+        order_update(id: $order, input: {items: [{product_id: $id, quantity: 1}]}) { id } }""",
+}
+
+
+async def answer(sample: SampleStore, by: UserRecord, text: str, id: str, **variables: str) -> Any:
+    """Return the answer without the id."""
+    sent = {name: value for name, value in variables.items() if f"${name}:" in text}
+    response = await sample.post("/graphql", {"query": text, "variables": {"id": id, **sent}}, by=by, auth="bearer")
+    return response.raw.decode().replace(id, "…")
+
+
+@pytest.mark.parametrize("name", BY_VENDORS)
+async def test_another_vendors_record_is_answered_as_none(name: str, sample: SampleStore) -> None:
+    hidden = await sample.add_product(vendor_id=sample.rival.number, status="D")
+    option = await sample.add(Option, name="Tamanho", vendor_id=sample.vendor.number)
+    own = {"option": option.id, "mug": sample.mug.id, "order": sample.order.id}
+    unknown = await answer(sample, sample.vendor_user, BY_VENDORS[name], UNKNOWN_ID, **own)
+    assert "not_found" in unknown
+    for record in (sample.plate, hidden):
+        assert await answer(sample, sample.vendor_user, BY_VENDORS[name], record.id, **own) == unknown
+    assert await sample.value("SELECT count(*) FROM required_products") == 0
