@@ -36,7 +36,7 @@ from kernel.ids import split_reference
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import fetchrow, fetchval, transaction
-from models.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_message, resolve_optional
+from models.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_message, reject_missing, resolve_optional
 from models.rows import delete_rows, replace_rows, update_row
 
 # Defaults of docs/reference/legacy.md#shipments.
@@ -112,7 +112,7 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
         shipment_id = int(current["id"])
         if columns.get("status") in scope.store.shipment_statuses:
             await lock_custom_status(scope, columns["status"], "S")
-        columns |= await _references(scope, values)
+        columns |= await _references(scope, locked, values)
         has_other_lines = lines is not None and await _replace_lines(scope, locked, shipment_id, lines)
         changed = await update_row(
             scope, "shipments", shipment_id, touch=has_other_lines, **columns, updated_at=scope.now
@@ -149,7 +149,7 @@ async def _lock_order(scope: Scope, order: object) -> LockedOrder:
 
 
 async def _new_shipment(scope: Scope, locked: LockedOrder, values: InputValues, columns: dict[str, Any]) -> NewShipment:
-    references = await _references(scope, values)
+    references = await _references(scope, locked, values)
     if "user" in values and references["user_id"] is None and locked.user_id is not None:
         raise ValidationFailed("user is required", field="user", code="required")
     new_shipment = NewShipment(shipping_method_id=locked.shipping_method_id, user_id=locked.user_id)
@@ -162,7 +162,8 @@ async def _new_shipment(scope: Scope, locked: LockedOrder, values: InputValues, 
     return replace(new_shipment, **columns, **references)
 
 
-async def _references(scope: Scope, values: InputValues) -> dict[str, Any]:
+async def _references(scope: Scope, locked: LockedOrder, values: InputValues) -> dict[str, Any]:
+    """Return the columns that refer to records; to a vendor there is no other user than the order's."""
     columns: dict[str, Any] = {}
     if "shipping_method" in values:
         columns["shipping_method_id"] = await resolve_optional(
@@ -170,6 +171,8 @@ async def _references(scope: Scope, values: InputValues) -> dict[str, Any]:
         )
     if "user" in values:
         columns["user_id"] = await resolve_optional(scope, USER, values["user"], field="user")
+        if scope.actor.kind is ActorKind.VENDOR and columns["user_id"] not in (None, locked.user_id):
+            reject_missing(USER, [values["user"]], field="user")
     return columns
 
 

@@ -17,6 +17,8 @@ BY_VENDORS = {
     "required": "mutation($id: ID!, $mug: ID!) { product_required_products_set(id: $mug, product_ids: [$id]) { id } }",
     "order": """mutation($id: ID!, $order: ID!) {
         order_update(id: $order, input: {items: [{product_id: $id, quantity: 1}]}) { id } }""",
+    "new shipment": """mutation($id: ID!, $order: ID!) {
+        shipment_create(input: {order_id: $order, user_id: $id, carrier: "Correios"}) { id } }""",
 }
 
 
@@ -30,10 +32,17 @@ async def answer(sample: SampleStore, by: UserRecord, text: str, id: str, **vari
 @pytest.mark.parametrize("name", BY_VENDORS)
 async def test_another_vendors_record_is_answered_as_none(name: str, sample: SampleStore) -> None:
     hidden = await sample.add_product(vendor_id=sample.rival.number, status="D")
+    foreign = [sample.bia] if name == "new shipment" else [sample.plate, hidden]
     option = await sample.add(Option, name="Tamanho", vendor_id=sample.vendor.number)
     own = {"option": option.id, "mug": sample.mug.id, "order": sample.order.id}
     unknown = await answer(sample, sample.vendor_user, BY_VENDORS[name], UNKNOWN_ID, **own)
     assert "not_found" in unknown
-    for record in (sample.plate, hidden):
+    for record in foreign:
         assert await answer(sample, sample.vendor_user, BY_VENDORS[name], record.id, **own) == unknown
-    assert await sample.value("SELECT count(*) FROM required_products") == 0
+    written = "SELECT (SELECT count(*) FROM required_products) + (SELECT count(*) FROM shipments WHERE user_id = $1)"
+    assert await sample.value(written, sample.bia.number) == 0
+
+
+async def test_a_vendor_names_the_customer_in_a_shipment(sample: SampleStore) -> None:
+    text = BY_VENDORS["new shipment"]
+    assert "errors" not in await answer(sample, sample.vendor_user, text, sample.caio.id, order=sample.order.id)

@@ -222,6 +222,8 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
             value["id"] = None
         if inner.name == "VariationGroupFeatureInput":
             value |= {"feature_id": str(sample.colour), "purpose": "group_catalog_item"}
+        if inner.name == "ShipmentInput":
+            value["user_id"] = str(sample.caio)  # the order's customer
         if inner.name == "OptionInput":
             value |= {
                 "product_ids": None,
