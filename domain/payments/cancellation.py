@@ -19,7 +19,7 @@ from domain.payments.lookup import StoredPayment, find_payment
 from domain.payments.orders import find_order
 from domain.payments.progress import reject_in_progress
 from kernel.clock import now
-from kernel.errors import RuleViolation, Unavailable
+from kernel.errors import NotFound, RuleViolation, Unavailable
 from kernel.payment_words import LIVE
 from kernel.scope import SYSTEM, Scope
 from models import audit
@@ -40,7 +40,10 @@ async def cancel_payment(scope: Scope, payment: object, token: str | None) -> in
     """
     system = replace(scope, actor=SYSTEM)
     stored = await find_payment(system, payment)
-    await find_order(scope, stored.order_public_id, token)
+    try:
+        await find_order(scope, stored.order_public_id, token)
+    except NotFound as error:  # whose payment it is stays unsaid
+        raise NotFound("payment") from error
     if stored.payment.status not in (*LIVE, PaymentStatus.CANCELLED):
         raise _not_cancellable(stored.payment.status)
     if stored.payment.status in LIVE:

@@ -1,4 +1,4 @@
-"""To a vendor other vendors' records are answered as ids that exist nowhere."""
+"""To a vendor other vendors' records, and to a shopper other people's payments, are answered as ids that exist nowhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from models.tables.options import Option
+from models.tables.payments import Payment
 from tests.harness.records import UNKNOWN_ID, UserRecord
 from tests.harness.sample_store import SampleStore
 
@@ -46,3 +47,11 @@ async def test_another_vendors_record_is_answered_as_none(name: str, sample: Sam
 async def test_a_vendor_names_the_customer_in_a_shipment(sample: SampleStore) -> None:
     text = BY_VENDORS["new shipment"]
     assert "errors" not in await answer(sample, sample.vendor_user, text, sample.caio.id, order=sample.order.id)
+
+
+async def test_another_customers_payment_is_answered_as_none(sample: SampleStore) -> None:
+    payment = await sample.add(Payment, order_id=sample.order.number, amount_cents=100, kind="pix")
+    text = "mutation($id: ID!) { payment_cancel(payment_id: $id) { id } }"
+    unknown = await answer(sample, sample.bia, text, UNKNOWN_ID)
+    assert "NOT_FOUND" in unknown
+    assert await answer(sample, sample.bia, text, payment.id) == unknown
