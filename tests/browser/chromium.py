@@ -246,10 +246,10 @@ class Browser:
             del self._waiting[number]
 
     async def open(
-        self, url: str, *, width: int = 1440, height: int = 900, is_phone: bool = False, beside: Page | None = None
+        self, url: str, *, width: int = 1440, height: int = 900, is_phone: bool = False, storage_of: Page | None = None
     ) -> Page:
         """Open an address in a tab of this size, with empty storage or that of another tab; images of other hosts are a picture of ours."""
-        context = beside.context if beside else await self._new_context()
+        context = storage_of.context if storage_of else await self._new_context()
         target = await self.call(
             "Target.createTarget",
             {

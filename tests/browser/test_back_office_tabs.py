@@ -28,11 +28,11 @@ async def test_a_tab_does_not_go_on_as_another_user(clerk: Clerk, browser: Brows
     # The session of this tab ends, and another user signs in in another one.
     await clerk.page.call("Network.clearBrowserCookies")
     await clerk.page.evaluate(_END_ACCESS)
-    page = await browser.open(f"{clerk.address}/admin", beside=clerk.page)
-    beside = Clerk(page, clerk.store, clerk.address, DESKTOP)
-    await beside.page.wait_for(_SIGN_IN)
-    await beside.sign_in(other.email, PASSWORD)
-    await beside.see("Início")
+    page = await browser.open(f"{clerk.address}/admin", storage_of=clerk.page)
+    second = Clerk(page, clerk.store, clerk.address, DESKTOP)
+    await second.page.wait_for(_SIGN_IN)
+    await second.sign_in(other.email, PASSWORD)
+    await second.see("Início")
     await clerk.press("Salvar")
     await clerk.see("Outra pessoa entrou neste navegador.")
     await clerk.check("replaced")
@@ -45,15 +45,15 @@ async def test_a_tab_does_not_go_on_as_another_user(clerk: Clerk, browser: Brows
     assert await value(clerk.store, "select name from categories where id = $1", category.number) == "De quem digitou"
     assert await value(clerk.store, audited, category.id) == user.number
     # Nor does that of the other one.
-    await beside.page.evaluate(_END_ACCESS)
-    await beside.press("Categorias")
-    await beside.see("Outra pessoa entrou neste navegador.")
+    await second.page.evaluate(_END_ACCESS)
+    await second.press("Categorias")
+    await second.see("Outra pessoa entrou neste navegador.")
 
 
-async def enter(browser: Browser, server: HttpClient, store: Store, name: str, beside: Page | None = None) -> Clerk:
+async def enter(browser: Browser, server: HttpClient, store: Store, name: str, first: Page | None = None) -> Clerk:
     """Choose a store at the address that stores share."""
     address = f"http://localhost:{server.make_url('/').port}"
-    page = await browser.open(f"{address}/admin", beside=beside)
+    page = await browser.open(f"{address}/admin", storage_of=first)
     clerk = Clerk(page, store, address, DESKTOP)
     await clerk.fill("store", name)
     await clerk.page.press("Enter")

@@ -52,7 +52,7 @@ const RECORDS: Readonly<Record<string, string>> = {
 export const MATCHES = ["all", "any", "none", "not_all"] as const;
 type Match = (typeof MATCHES)[number];
 export const MATCH: Readonly<Record<Match, Pick<Group, "match" | "holds">>> = {
-  all: { match: "all", holds: true }, any: { match: "any", holds: true }, none: { match: "all", holds: false }, not_all: { match: "any", holds: false },
+  any: { match: "any", holds: true }, all: { match: "all", holds: true }, none: { match: "all", holds: false }, not_all: { match: "any", holds: false },
 };
 
 // The entity that the IDs of a condition are of.
