@@ -955,3 +955,8 @@ async def test_a_visitors_catalogue_reads_are_revalidated_by_the_browser(shopper
         ".map(({transferSize, encodedBodySize}) => transferSize < encodedBodySize)"
     )
     assert transferred == [True, True]
+    slug = await value(shopper.store, "select slug from vendors where status = 'A' order by id limit 1")
+    for path, name in (("/colecao/para-presentear", "CollectionPage"), (f"/vendedor/{slug}", "VendorPage")):
+        await shopper.go(path)
+        await shopper.page.wait_for("document.querySelector('main h1 + *') !== null")
+        assert [url for url in shopper.page.requests if f"/graphql?operationName={name}&" in url], path

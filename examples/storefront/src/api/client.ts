@@ -7,7 +7,7 @@ import { config } from "../config";
 import { RefreshSessionDocument } from "../generated";
 import { accessToken, alone, forgetTokens, isRefreshDue, isSignedIn, keepTokens, refreshToken } from "./session";
 
-const CATALOGUE = /^\s*query (Menu|Home|CategoryPage|SearchPage|ProductPage|ProductPrice|ContentPage)\b/;
+const CATALOGUE = /^\s*query (Menu|Home|CategoryPage|CollectionPage|VendorPage|SearchPage|ProductPage|ProductPrice|ContentPage)\b/;
 const REPEATS = 2;
 const LONGEST_WAIT_SECONDS = 5;
 
