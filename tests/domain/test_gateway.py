@@ -280,8 +280,8 @@ async def test_a_chargeback_without_a_known_payment_is_that_of_the_charge(kit):
     paid = charge(order.id)
     for body in ({**paid, "status": "chargedback"}, {**paid, "status": "chargedback", "paid_amount": 1_000}):
         await send(kit, event("charge.chargedback", body))
-        assert await payment_state(kit, order.id) == ("O", 1_000, 0, "chargeback")
-        assert await kit.value(BOOKS, order.id) == 0
+        assert await payment_state(kit, order.id) == ("O", 1_000, 0, "chargeback"), body
+        assert await kit.value(BOOKS, order.id) == 0, body
     await send(kit, event("charge.paid", paid))
     assert (await payment_state(kit, order.id))[1:] == (1_000, 0, "chargeback")
 
