@@ -45,6 +45,11 @@ _DRAG = """
 """
 _PICTURES = "document.querySelectorAll('[data-picture]').length"
 
+# Nothing has been received for half a second.
+QUIET = (
+    "performance.now() - Math.max(0, ...performance.getEntriesByType('resource').map(each => each.responseEnd)) > 500"
+)
+
 
 @pytest.fixture(scope="module")
 async def server(serve_application: ServeApplication) -> HttpClient:
@@ -136,9 +141,7 @@ async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> Non
     )
     assert await of_product(clerk, product, saved) == "CAM-1 750 3,CAM-2 750 4"
     # What the save reads again has arrived before anything is typed.
-    await clerk.page.evaluate("void (window.isLeft = true)")
-    await clerk.page.call("Page.reload")
-    await clerk.page.wait_for("!window.isLeft && document.querySelectorAll('[data-combination]').length === 4")
+    await clerk.page.wait_for(QUIET)
     await clerk.fill("input.name", "Nome digitado")
     await clerk.page.fill(f"[name='stock.{rows[0]}']", "9")
     await clerk.press("Salvar as combinações (1)")
@@ -147,6 +150,7 @@ async def test_combinations_are_created_and_edited_in_place(clerk: Clerk) -> Non
     )
     # What was typed into the form isn't replaced, and what was typed next to it is asked for.
     assert await clerk.page.evaluate("document.querySelector(\"[name='input.name']\").value") == "Nome digitado"
+    await clerk.page.wait_for(QUIET)
     await clerk.page.fill(f"[name='stock.{rows[0]}']", "8")
     await clerk.press("Salvar")
     await clerk.see("Produto: Nome digitado")
