@@ -15,7 +15,6 @@ from asyncpg import Record
 
 from kernel.errors import TooComplex
 
-_NESTED = (dict, list)  # not `dict | list`, which makes a type each time
 _SCALARS = frozenset({int, bool, float, type(None)})
 _TEXT_OR_NULL = {str, type(None)}
 # A larger answer is serialized in parts.
@@ -128,8 +127,6 @@ def add_values(answer: AnswerSize, values: Iterable[Any]) -> None:
             kind = type(item)
             if kind is str:
                 size += len(item)
-            elif kind in _NESTED:
-                waiting.append(item)
             elif kind in _SCALARS:
                 size += 1
             else:
