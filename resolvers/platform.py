@@ -24,6 +24,7 @@ from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
 from resolvers.engine.executor import format_document_error, format_error
 from schema.declaration import declare
+from schema.introspection import restore_is_one_of
 from schema.scalars import ID, SCALARS
 from schema.types.platform import STORE_MEASURE, PlatformStoreObject, StoreMeasure, StoreUsageObject
 
@@ -86,7 +87,7 @@ class _Schema(strawberry.Schema):
 @lru_cache(maxsize=1)
 def schema() -> strawberry.Schema:
     """Return the schema, built once."""
-    return _Schema(
+    built = _Schema(
         declare(type("Query", (PlatformQueries,), {}), description="What the stores of this platform use."),
         config=StrawberryConfig(
             auto_camel_case=False, default_resolver=dict.__getitem__, scalar_map=SCALARS | {StoreMeasure: STORE_MEASURE}
@@ -97,6 +98,8 @@ def schema() -> strawberry.Schema:
             partial(QueryDepthLimiter, max_depth=15),
         ],
     )
+    restore_is_one_of()
+    return built
 
 
 async def execute(document: str, variables: dict[str, Any] | None, operation: str | None) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from graphql import (
     is_object_type,
     is_wrapping_type,
 )
-from graphql.type.introspection import TypeFields
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
@@ -39,6 +38,7 @@ from schema.fields import (
     implement,
     strawberry_field,
 )
+from schema.introspection import restore_is_one_of
 from schema.scalars import SCALARS
 from schema.types.interfaces import NodeObject
 from schema.types.sessions import ANYONE
@@ -132,6 +132,7 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     _make_root_fields_nullable(graphql_core(schema))
     describe_arguments(graphql_core(schema))
     _mark_one_of(graphql_core(schema))
+    restore_is_one_of()
     if schema_class is InternalSchema:
         _take_texts(graphql_core(schema))
     else:
@@ -154,10 +155,6 @@ def _mark_one_of(schema: GraphQLSchema) -> None:
         if is_input_object_type(type_) and type_.extensions["strawberry-definition"].is_one_of:
             type_.is_one_of = True
             type_.out_type = GraphQLInputObjectType.out_type  # type: ignore[method-assign]
-    # Strawberry's resolver of `isOneOf` fails for lists and non-null types, and is false for what is no input object.
-    introspected = schema.type_map["__Type"]
-    assert is_object_type(introspected)
-    introspected.fields["isOneOf"].resolve = TypeFields.is_one_of
 
 
 def _take_texts(schema: GraphQLSchema) -> None:
