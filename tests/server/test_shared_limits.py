@@ -226,8 +226,8 @@ async def test_a_hanging_redis_delays_requests_only_briefly(
 
 async def test_no_request_waits_for_a_server_that_answers_something_else() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.read(65_536):
-            writer.write(b"+OK\r\n")
+        while commands := await reader.read(65_536):
+            writer.write(b"+OK\r\n" * commands.count(b"*"))  # some arrive together
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
