@@ -108,9 +108,10 @@ async def revoke_api_key(scope: Scope, key: Reference | str) -> None:
             scope.store.id,
             *split_reference(key),
         )
-        if row is None:
+        is_own = row is not None and privileges.is_own_account(scope, row["user_id"])
+        if row is None or not (is_own or scope.actor.has_privilege("manage_users")):
             raise NotFound("API key")
-        await _check_may_manage(scope, row["user_id"])
+        await _manageable_account(scope, row["user_id"])
         await update_row(scope, "api_keys", row["id"], revoked_at=scope.now)
         await audit.record(scope, "api_key.revoked", "api_key", row["public_id"])
         await invalidate_credentials(scope, row["user_id"])
@@ -158,24 +159,21 @@ async def record_key_use(scope: Scope, table: str, key_id: int) -> None:
 
 async def _manageable_user(scope: Scope, user: Reference | str) -> int:
     """Return the internal id of a user whose keys the caller may change."""
-    row = await database.fetchrow(
-        "select id, user_type, email from users where tenant_id = $1 and (id = $2 or public_id = $3) and deleted_at is null",
-        scope.store.id,
-        *split_reference(user),
-    )
-    if row is None:
-        raise NotFound("user")
-    await _check_may_manage(scope, row["id"])
-    if row["user_type"] not in _USER_TYPES_WITH_KEYS or row["email"] is None:
-        raise RuleViolation("API keys are for administrators and vendors with an e-mail", reason="api_key_not_allowed")
-    return int(row["id"])
-
-
-async def _check_may_manage(scope: Scope, user_id: int) -> None:
-    account = await privileges.load_account(scope, user_id)
-    if account is None:
-        raise NotFound("user")
     # Account administration requires a user token (docs/reference/shared.md#privileges).
     if scope.actor.kind not in (ActorKind.ADMIN, ActorKind.VENDOR, ActorKind.SYSTEM):
         raise Forbidden("insufficient permissions")
+    account = await _manageable_account(scope, await privileges.find_user_to_edit(scope, user))
+    email = await database.fetchval(
+        "select email from users where tenant_id = $1 and id = $2", scope.store.id, account.id
+    )
+    if account.user_type not in _USER_TYPES_WITH_KEYS or email is None:
+        raise RuleViolation("API keys are for administrators and vendors with an e-mail", reason="api_key_not_allowed")
+    return account.id
+
+
+async def _manageable_account(scope: Scope, user_id: int) -> privileges.AccountRights:
+    account = await privileges.load_account(scope, user_id)
+    if account is None:
+        raise NotFound("user")
     privileges.check_may_manage_user(scope, account)
+    return account

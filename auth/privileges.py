@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from kernel.errors import InsufficientPrivileges, ValidationFailed
+from kernel.errors import InsufficientPrivileges, NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
+from models import references
 from models.connection import database
 from models.rows import from_row
 
@@ -120,6 +121,25 @@ def check_may_edit_users(scope: Scope) -> None:
         scope.check_privilege("manage_users")
 
 
+async def find_user_to_edit(scope: Scope, user: object) -> int:
+    """Return the internal id of a user whom the caller may edit, or of the caller.
+
+    Who may not edit users is refused before the user is looked for, and doesn't learn whether there is one: raises what
+    `check_may_edit_users` does, then `NotFound`.
+    """
+    user_id = (await references.find_ids(scope, references.USER, [user])).get(user)
+    if user_id is None or not is_own_account(scope, user_id):
+        check_may_edit_users(scope)
+    if user_id is None:
+        raise NotFound("user")
+    return user_id
+
+
+def is_own_account(scope: Scope, user_id: int) -> bool:
+    """Return whether a user is the caller."""
+    return scope.actor.is_user and scope.actor.user_id == user_id
+
+
 def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     """Check that the caller may change a user's e-mail, password, keys, second factor, status, type or privileges.
 
@@ -128,7 +148,7 @@ def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     edit users.
     """
     actor = scope.actor
-    if actor.kind is ActorKind.SYSTEM or (actor.is_user and actor.user_id == user.id):
+    if actor.kind is ActorKind.SYSTEM or is_own_account(scope, user.id):
         return
     if user.is_owner:
         raise InsufficientPrivileges()

@@ -110,10 +110,10 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
     change only by `own_account`. Raises `NotFound`, `ValidationFailed`, `InsufficientPrivileges`, and `RuleViolation` for the status or
     type of the owner and the last administrator.
     """
-    user_id = await references.find(scope, references.USER, user)
+    user_id = await privileges.find_user_to_edit(scope, user)
     values = _permitted_values(scope, user_id, values)
     fields, addresses = read_fields(STORED_FIELDS, split_name(values)), read_profile_addresses(values)
-    if scope.actor.is_user and scope.actor.user_id == user_id:
+    if privileges.is_own_account(scope, user_id):
         await _check_own_credentials(scope, user_id, fields)
     columns = await _with_password_hash(scope, fields)
     async with database.transaction(scope):
@@ -217,12 +217,11 @@ def _permitted_values(scope: Scope, user_id: int, values: InputValues) -> InputV
     """Return the input that the caller may apply to the user; the rest is ignored or refused."""
     actor = scope.actor
     administers = actor.has_privilege("manage_users") or actor.kind is ActorKind.APP
-    if actor.is_user and actor.user_id == user_id and not administers:
-        if actor.kind is ActorKind.ADMIN and values.keys() - OWN_FIELDS:
-            raise InsufficientPrivileges("manage_users")
-        return {name: value for name, value in values.items() if name in OWN_FIELDS}
-    privileges.check_may_edit_users(scope)
-    return values
+    if administers or not privileges.is_own_account(scope, user_id):
+        return values
+    if actor.kind is ActorKind.ADMIN and values.keys() - OWN_FIELDS:
+        raise InsufficientPrivileges("manage_users")
+    return {name: value for name, value in values.items() if name in OWN_FIELDS}
 
 
 def _check_credentials_by_app(scope: Scope, changes: Mapping[str, Any]) -> None:

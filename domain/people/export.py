@@ -15,8 +15,7 @@ from domain.people.personal_data import PLACES, Person, Place, bind, load_accoun
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import read_fields
 from kernel.ids import MAX_NUMBER
-from kernel.scope import STAFF, ActorKind, Scope, active_scope
-from models import references
+from kernel.scope import STAFF, Scope, active_scope
 from models.connection.database import fetch, fetchval
 
 PAGE_ROWS = 1_000
@@ -69,8 +68,7 @@ async def export_user(
 
 def _is_only_own(scope: Scope, user_id: int) -> bool:
     """Return whether the user is the caller, who can't read the data of others."""
-    actor = scope.actor
-    return actor.is_user and actor.user_id == user_id and not actor.has_privilege("manage_users")
+    return privileges.is_own_account(scope, user_id) and not scope.actor.has_privilege("manage_users")
 
 
 async def _load_own(scope: Scope, user_id: int) -> Person:
@@ -94,15 +92,7 @@ async def find_user(scope: Scope, user: object = None, email: str | None = None)
         address = _address(email)
         account = await find_by_email(scope, address)
         return None if account is None else int(account["id"])
-    if scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.VENDOR):
-        user_id = (await references.find_ids(scope, references.USER, [user])).get(user)
-        if user_id != own:
-            raise Forbidden("insufficient permissions")
-        return own
-    user_id = await references.find(scope, references.USER, user)
-    if user_id != own:
-        _reject_others(scope)
-    return user_id
+    return await privileges.find_user_to_edit(scope, user)
 
 
 def _reject_others(scope: Scope) -> None:

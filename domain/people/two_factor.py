@@ -23,7 +23,7 @@ from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import ActorKind, Scope
 from kernel.text import shorten
-from models import audit, references
+from models import audit
 from models.connection import database
 from models.rows import insert_row
 
@@ -130,7 +130,7 @@ async def disable(scope: Scope, password: str, code: str | None, user: Reference
     and `Conflict` (`two_factor_off`).
     """
     own_id = scope.own_user_id()
-    target = own_id if user is None else await references.find(scope, references.USER, user)
+    target = own_id if user is None else await privileges.find_user_to_edit(scope, user)
     if target != own_id:
         await _check_may_disable(scope, target)
     await verify_own_password(scope, password)
@@ -178,7 +178,6 @@ async def enable_for_demo(scope: Scope, user_id: int) -> str:
 
 
 async def _check_may_disable(scope: Scope, user_id: int) -> None:
-    privileges.check_may_edit_users(scope)
     account = await privileges.load_account(scope, user_id)
     assert account is not None  # resolved above
     privileges.check_may_manage_user(scope, account)

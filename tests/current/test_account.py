@@ -202,3 +202,30 @@ async def test_graphql_accepts_only_access_tokens(admin: Client) -> None:
     for header in (f"Basic {basic}", f"Bearer {admin.refresh_token}"):
         answer = await admin.request("POST", "/graphql", {"query": "{ me { id } }"}, headers={"Authorization": header})
         assert answer.status == 401, header
+
+
+# --- Accounts of others ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["C", "V", "A"])
+async def test_who_may_not_edit_users_does_not_learn_which_ids_are_users(new_client, store: Store, kind: str) -> None:
+    columns = {"vendor_id": (await records.add_vendor(store)).number} if kind == "V" else {}
+    caller, other = await new_client(user_type=kind, **columns), await new_client("manage_orders")
+    made = (await _run_graphql(other, KEY_CREATE, name="ERP"))["data"]["api_key_create"]["api_key"]
+    calls = {
+        'mutation ($id: ID!) { user_update(id: $id, input: {firstname: "Eva"}) { id } }': (other.user.id, "FORBIDDEN"),
+        'mutation ($id: ID!) { two_factor_disable(user_id: $id, password: "x") { message } }': (
+            other.user.id,
+            "FORBIDDEN",
+        ),
+        'mutation ($id: ID!) { api_key_create(user_id: $id, name: "x") { key } }': (other.user.id, "FORBIDDEN"),
+        "query ($id: ID!) { api_keys(user_id: $id) { id } }": (other.user.id, "FORBIDDEN"),
+        "query ($id: ID!) { user_export(id: $id) { data } }": (other.user.id, "FORBIDDEN"),
+        KEY_REVOKE: (made["id"], "NOT_FOUND"),
+    }
+    for text, (id, code) in calls.items():
+        answers = [await _run_graphql(caller, text, id=each) for each in (id, UNKNOWN_ID)]
+        shown = [[(error["message"], error["extensions"]) for error in answer["errors"]] for answer in answers]
+        assert shown[0] == shown[1], text
+        expected = "FORBIDDEN" if kind == "C" else code  # customers have no keys
+        assert _codes(answers[0]) == [expected], text
