@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from auth import privileges
+from domain.media.addresses import with_image_urls
 from domain.people.account_fields import ACCOUNT_FIELDS
 from domain.people.accounts import account_of, find_by_email
 from domain.people.personal_data import PLACES, Person, Place, bind, load_account_alone, load_person
@@ -28,9 +29,12 @@ _SECTIONS: tuple[Place, ...] = tuple(place for place in reversed(PLACES) if plac
 """The account first, then what belongs to it."""
 
 _PAGE = """
-SELECT t.id, (to_jsonb(t) - {left_out}::text[] || jsonb_build_object('id', t.public_id, 'number', t.id))::text AS record
+SELECT t.id, (to_jsonb(t) - {left_out}::text[] || jsonb_build_object('id', t.public_id, 'number', t.id{image}))::text AS record
 FROM {table} t WHERE t.tenant_id = $1 AND t.id > $2 AND ({condition}) ORDER BY t.id LIMIT $3
 """
+_WITH_IMAGE = ("users", "review_images")
+# The row has the source of a file, which another person may have named who had the same content before.
+_IMAGE = ", 'image_url', [image:t.image_url]"
 # By a mail: an app or administrator that creates an account may give it any address, which then counts as verified.
 _HAS_PROVED_EMAIL = "SELECT coalesce(email_verified_at > created_at, false) FROM users WHERE tenant_id = $1 AND id = $2"
 
@@ -129,6 +133,7 @@ async def _read(scope: Scope, person: Person, place: Place, last: int, limit: in
     left_out = (*_LEFT_OUT, *(place.internal if is_own else ()))
     array = "ARRAY[" + ", ".join(f"'{name}'" for name in left_out) + "]"
     sql = _PAGE.replace("{left_out}", array).replace("{table}", place.table).replace("{condition}", place.condition)
+    sql = with_image_urls(sql.replace("{image}", _IMAGE if place.table in _WITH_IMAGE else ""))
     statement, parameters = bind(sql, person, scope.store.id, last, limit)
     return await fetch(statement, *parameters)
 

@@ -29,6 +29,10 @@ from tests.media.test_images import graphql, update
 CREATE = "mutation($input: MediaUploadInput!) { media_upload_create(input: $input) { media_id url method headers expires_at } }"
 COMPLETE = """mutation($id: ID!) { media_upload_complete(media_id: $id)
     { id status url mime_type bytes width height blurhash file_name error } }"""
+PICTURE = (
+    "mutation($id: ID!, $media: ID!) { user_update(id: $id, input: {image: {media_id: $media}}) { image { url } } }"
+)
+EXPORT = "query($id: ID!) { user_export(id: $id) { data } }"
 
 
 @dataclass
@@ -270,6 +274,15 @@ async def test_who_uploads_the_same_content_sees_nothing_that_another_said_of_it
             ]
             assert len(files) == count, (user, url)
             assert ("secret" in str(files)) is (sees and count > 0), (user, files)
+        # The row of a picture has the source of its file.
+        variables = {"id": user.id, "media": media}
+        answers = [
+            (await client.post("/graphql", {"query": each, "variables": variables})).body for each in (PICTURE, EXPORT)
+        ]
+        assert "errors" not in str(answers), (user, answers)
+        [exported] = answers[1]["data"]["user_export"]["data"]["users"]
+        assert exported["image_url"] == answers[0]["data"]["user_update"]["image"]["url"], user
+        assert sees or source not in str(answers), user
 
 
 async def test_a_customer_uploads_20_pictures_a_day(sample: SampleStore, storage: MemoryStorage) -> None:
