@@ -165,7 +165,8 @@ PLACES: tuple[Place, ...] = (
             },
             "fields_data": f"CASE WHEN t.id = ANY({{kept}}) THEN {_KEPT_DOCUMENTS} || {_KEPT_FIELDS} ELSE '{{}}'::jsonb END",
         },
-        internal=("details", "origin"),
+        # What a carrier asks for the whole order is between it and the store.
+        internal=("details", "origin", "shipping_quote", "shipping_account"),
         has_update_time=True,
     ),
     # Another customer's order with the person's e-mail.

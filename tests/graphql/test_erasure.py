@@ -440,9 +440,11 @@ async def test_customers_export_nothing_in_words_of_the_staff(sample):
     person = await use_the_product(sample)
     await sample.execute('UPDATE order_lines SET extra = \'{"note": "cliente difícil"}\'')
     await sample.execute("UPDATE order_status_changes SET reason = 'suspeita de fraude'")
+    await sample.execute('UPDATE orders SET shipping_quote = \'{"note": "tarifa negociada"}\'')
     for by, is_shown in ((person, False), (sample.owner, True)):
         text = json.dumps(await exported_of(sample, by, id=person.id), ensure_ascii=False)
-        assert [word in text for word in ("cliente difícil", "suspeita de fraude")] == [is_shown] * 2, by
+        words = ("cliente difícil", "suspeita de fraude", "tarifa negociada")
+        assert [word in text for word in words] == [is_shown] * 3, by
 
 
 def test_an_export_of_oneself_leaves_out_the_columns_that_customers_are_refused():
