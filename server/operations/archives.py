@@ -26,7 +26,7 @@ from kernel.errors import OperatorError
 from models import migrate
 from server.embedded_postgres.data_folder import sync_folder
 from server.operations.json_forms import Form, check_form
-from server.operations.written_files import named_in_errors
+from server.operations.written_files import name_new_file, named_in_errors
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -73,7 +73,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
                 yield archive
             file.flush()
             os.fsync(file.fileno())
-            os.link(draft, path)  # unlike a rename it refuses to replace a file
+            name_new_file(draft, path)
         except FileExistsError as error:
             raise ArchiveError(f"{path} exists; expected the name of a new file") from error
         finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @contextmanager
@@ -22,6 +23,19 @@ def named_in_errors(path: Path) -> Iterator[None]:
         if error.errno in _FULL or Path(error.filename or "").name.startswith(f".{path.name}."):
             error.filename = str(path)
         raise
+
+
+def name_new_file(draft: Path, path: Path) -> None:
+    """Give a complete draft its name, which it then has besides its own or in its place; raises FileExistsError, and replaces no file."""
+    try:
+        os.link(draft, path)  # unlike a rename it refuses to replace a file
+    except OSError as error:
+        # FAT, shared folders of virtual machines and some network file systems have no hard links.
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
+        draft.rename(path)
 
 
 @contextmanager

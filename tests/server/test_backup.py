@@ -357,6 +357,21 @@ def test_of_three_commands_that_write_one_file_none_finishes_that_of_another(tmp
         assert whole.read("a") == b"of the third"
 
 
+def test_an_archive_is_written_where_the_file_system_has_no_hard_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    file = tmp_path / "a.backup"
+    with new_archive(file) as archive:
+        archive.writestr("a", "complete")
+    assert [*tmp_path.iterdir()] == [file]
+    other = tmp_path / "b.backup"
+    with pytest.raises(ArchiveError, match="exists; expected the name of a new file"), new_archive(other):
+        other.write_text("of another program", encoding="utf-8")
+    assert other.read_text(encoding="utf-8") == "of another program"
+
+
 def test_any_changed_byte_of_an_archive_is_reported_as_damage(tmp_path):
     file = tmp_path / "a.backup"
     with new_archive(file) as archive:
