@@ -62,6 +62,7 @@ async def database_location(settings: Settings) -> AsyncIterator[DatabaseLocatio
         with database.translate_errors():
             if serving != settings.database_url:
                 await database.check_pooling(settings.database_url, None)
+                await database.check_serving_database(settings.database_url, serving)
             await database.check_pooling(serving, settings.pooler_url)
         yield DatabaseLocation(settings.database_url, serving, is_embedded=False)
         return

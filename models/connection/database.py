@@ -47,6 +47,7 @@ from models.connection.pool import PoolUsage, StorePool, close_pool, open_pool
 from models.connection.pooler import OWN_PRIVILEGES, check_login
 from models.connection.pooler import UnsafePooler as UnsafePooler
 from models.connection.pooler import check_pooling as check_pooling
+from models.connection.pooler import check_serving_database as check_serving_database
 from models.connection.replicas import NOT_READ, Replicas, current_read
 from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.connection.transactions import CONFLICTS as CONFLICTS

@@ -77,6 +77,20 @@ async def check_pooling(url: str, pooler_url: str | None) -> None:
         await _check_pooler(url, pooler_url)
 
 
+async def check_serving_database(owner_url: str, url: str) -> None:
+    """Raise `UnsafePooler` when the login that serves is one of another database: migrations and backups would be of the owner's alone."""
+    if await _read_server(url) != await _read_server(owner_url):
+        raise UnsafePooler("VITRINE_APP_DATABASE_URL leads to another database than DATABASE_URL")
+
+
+async def _read_server(url: str) -> asyncpg.Record | None:
+    connection = await asyncpg.connect(url, timeout=PROBE_SECONDS, statement_cache_size=0)
+    try:
+        return await connection.fetchrow(_SERVER)
+    finally:
+        await connection.close()
+
+
 async def _changes_session(url: str) -> bool:
     """Return whether statements of one connection run in several server processes, or those of two in the same."""
     one = await asyncpg.connect(url, timeout=PROBE_SECONDS, statement_cache_size=0)
@@ -97,11 +111,7 @@ async def _changes_session(url: str) -> bool:
 
 
 async def _check_pooler(url: str, pooler_url: str) -> None:
-    direct = await asyncpg.connect(url, timeout=PROBE_SECONDS)
-    try:
-        expected = await direct.fetchrow(_SERVER)
-    finally:
-        await direct.close()
+    expected = await _read_server(url)
     try:
         pooled = await asyncpg.connect(pooler_url, timeout=PROBE_SECONDS, statement_cache_size=0)
     except TimeoutError as error:

@@ -53,6 +53,16 @@ def test_a_storage_without_its_account_stops_the_start(vitrine: Vitrine, command
     )
 
 
+def test_a_serving_login_of_another_database_stops_every_command(vitrine: Vitrine):
+    other = urlsplit(vitrine.settings["DATABASE_URL"])._replace(path="/postgres").geturl()
+    for command in (("serve",), ("worker",), ("migrate",), ("tenant", "list")):
+        refused = vitrine(*command, VITRINE_APP_DATABASE_URL=other)
+        assert refused.code == 1, command
+        assert refused.error_line == "VITRINE_APP_DATABASE_URL leads to another database than DATABASE_URL", command
+    line = "fail  database      VITRINE_APP_DATABASE_URL leads to another database than DATABASE_URL\n"
+    assert line in vitrine("doctor", VITRINE_APP_DATABASE_URL=other).out
+
+
 def test_a_lost_secret_key_can_be_replaced(vitrine: Vitrine):
     vitrine("keys", "rotate")
     assert vitrine("keys", "rotate", VITRINE_SECRET_KEY="another secret of at least 32 characters").code == 0
