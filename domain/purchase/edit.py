@@ -79,14 +79,15 @@ async def update_order(
     (without prices), `status`, `tracking_code` and `carrier` are used. What is as it was changes nothing: equal lines, methods or discount
     don't price the order again.
 
-    Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
-    of a paid or processed order, and what placing and status changes raise.
+    Raises NotFound, Forbidden (a vendor, to change a multi-vendor order), ValidationFailed, and RuleViolation: `order_not_editable` for
+    lines of a paid or processed order, and what placing and status changes raise.
     """
-    changes = _permitted(scope, changes)
+    is_asked, changes = bool(changes), _permitted(scope, changes)
     columns = read_fields(CONTACT_FIELDS, changes)
     async with transaction(scope):
         locked = await lock_order(scope, order)
-        reject_shared(scope, locked)
+        if is_asked:
+            reject_shared(scope, locked)
         references = await _load_references(scope, locked, changes)
         changes = _without_equal(locked, references, changes)
         columns |= _reference_columns(references, changes) | _delivery_time(locked, references)

@@ -290,7 +290,6 @@ def _write_handler(
         dialect_ignored_fields(fields),
         ignored_fields(of_vendors),
     )
-    number = resource.number_field.name if show is not None else ""
 
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
@@ -309,9 +308,8 @@ def _write_handler(
                 name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
             )
             check_required(body, required, fields)
-        elif show is not None and (number in body or _holds_objects(body)):
-            # It may be a record that was read, or hold parts of one.
-            record = await _read_record(request, resource, scope, show, renderer(scope), body)
+        elif show is not None:
+            record = await record_sent_back(request, resource, scope, show, renderer(scope), body)
             body = body if record is None else _changes(resource, scope, body, record)
         is_vendor = scope.actor.kind is ActorKind.VENDOR
         values = (parse_vendors if is_vendor else parser(scope))(body)
@@ -336,7 +334,7 @@ def _write_handler(
     return write
 
 
-async def _read_record(
+async def record_sent_back(
     request: web.Request,
     resource: Resource,
     scope: Scope,
@@ -344,7 +342,12 @@ async def _read_record(
     render: RecordConversion,
     body: Mapping[str, Any],
 ) -> Record | None:
-    """Return the record before the update; None where there is none, or none that the caller may read."""
+    """Return the record before the update if the body may be one that was read, or hold parts of one.
+
+    None for other bodies, and where there is no record, or none that the caller may read.
+    """
+    if resource.number_field.name not in body and not _holds_objects(body):
+        return None
     variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
     try:
         row = (await execute(scope, show, variables))["record"]

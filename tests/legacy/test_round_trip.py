@@ -91,6 +91,30 @@ async def test_a_product_sent_back_by_its_vendor_is_not_changed(store: SampleSto
     assert (await store.get(path, by=store.vendor_user)).body == before
 
 
+async def test_an_order_sent_back_by_a_vendor_is_not_changed(store: SampleStore) -> None:
+    await store.put("/api/settings/legacy_vendor_keys", {"value": "Y"})
+    for path in (
+        f"/api/{route}/{order}" for route in ("vendor_order", "orders") for order in (store.order, store.shared_order)
+    ):
+        before = (await store.get(path, by=store.vendor_user)).body
+        versions = await row_versions(store.store, without=_USED)
+        sent_back = [await store.put(path, {**before, **more}, by=store.vendor_user) for more in ({}, {"carrier": "x"})]
+        assert [(answer.status, int(answer.body["order_id"])) for answer in sent_back] == [
+            (200, int(before["order_id"]))
+        ] * 2, path
+        assert changed_tables(versions, await row_versions(store.store, without=_USED)) == [], path
+
+
+async def test_a_vendor_adds_a_tracking_number_to_the_shared_order_that_it_read(store: SampleStore) -> None:
+    path = f"/api/vendor_order/{store.shared_order}"
+    order = (await store.get(path, by=store.vendor_user)).body
+    shipped = await store.put(path, {**order, "tracking_number": "BR1"}, by=store.vendor_user)
+    assert (shipped.status, int(shipped.body["order_id"])) == (200, store.shared_order.number)
+    assert (await store.get(path, by=store.vendor_user)).body["shipment_ids"] != order["shipment_ids"]
+    refused = await store.put(path, {**order, "status": "P"}, by=store.vendor_user)
+    assert refused.status == 403
+
+
 async def age(store: SampleStore) -> None:
     """Move the last changes into the past, in which no later one of the test is."""
     for table in ("products", "warehouses"):

@@ -11,11 +11,12 @@ from kernel.errors import ValidationFailed
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import execute_mutation, render_ids
-from rest_facade.legacy.reshape import body_parser, message_renamer
+from rest_facade.legacy.engine import execute_mutation, record_sent_back, render_ids
+from rest_facade.legacy.reshape import body_parser, dialect_renderer, message_renamer
 from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
+from rest_facade.legacy.round_trip import changes_of
 from rest_facade.legacy.value_types import ORDER_STATUS, TEXT, as_list
 from rest_facade.responses import json_response
 from rest_facade.routing import SCOPE, Handler
@@ -26,6 +27,7 @@ _ORDER = (
     RecordField("tracking_number", TEXT, "tracking_number"),
     RecordField("carrier", TEXT, "carrier"),
 )
+_CHANGES = {"status", "tracking_number"}
 
 
 def delete_products(operation: FacadeOperation) -> Handler:
@@ -53,14 +55,20 @@ def _parse_ids(value: Any) -> list[str]:
     return [str(entry) for entry in entries]
 
 
-def update_order(operation: FacadeOperation) -> Handler:
-    """Build the handler that updates an order's status and records a shipment."""
+def update_order(operation: FacadeOperation, show: FacadeOperation) -> Handler:
+    """Build the handler that updates an order's status and records a shipment; what equals the record that `show` reads changes nothing."""
     parse, rename = body_parser(_ORDER), message_renamer(_ORDER, {})
+    renderer = dialect_renderer(ORDERS, single=True)
 
     async def handler(request: web.Request) -> web.Response:
         scope = authorize(request[SCOPE], operation)
-        body = {name: value for name, value in (await read_legacy(request)).items() if value != ""}
-        variables = {**parse(body), "id": request.match_info["id"]}
+        body = await read_legacy(request)
+        record = await record_sent_back(request, ORDERS, scope, show, renderer(scope), body)
+        changes = body if record is None else changes_of(ORDERS, body, record)
+        values = parse({name: value for name, value in changes.items() if value != ""})
+        if record is not None and not values.keys() & _CHANGES:
+            return json_response(render_ids(scope, {"order_id": int(record["order_id"])}))
+        variables = {**values, "id": request.match_info["id"]}
         done = await execute_mutation(scope, operation, variables, rename, ORDERS)
         return json_response(render_ids(scope, {"order_id": done["order_id"]}))
 

@@ -67,4 +67,4 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
     yield ("GET", "vendor_required_products", product_details.required_products(operations["VendorRequiredProducts"]))
     yield "GET", "vendor_orders", engine.list_handler(ORDERS, operations)
     yield "GET", "vendor_order/{id}", engine.show_handler(ORDERS, operations["OrderShow"])
-    yield "PUT", "vendor_order/{id}", mutations.update_order(operations["VendorOrderUpdate"])
+    yield "PUT", "vendor_order/{id}", mutations.update_order(operations["VendorOrderUpdate"], operations["OrderShow"])
