@@ -228,3 +228,18 @@ async def test_one_changed_field_of_a_whole_record_is_changed(store: SampleStore
     after = (await store.get(path)).body
     assert (after["main_category"], set(after["category_ids"])) == (home, set(before["category_ids"]))
     assert after["product_features"] == before["product_features"]
+
+
+@pytest.mark.parametrize("kept", [(), ("home",), ("home", "kitchen")], ids=len)
+async def test_categories_of_a_whole_record_are_all_that_the_product_has(
+    store: SampleStore, kept: tuple[str, ...]
+) -> None:
+    path = f"/api/products/{store.plate}"
+    assert (await store.put(path, {"category_ids": str(store.kitchen)})).status == 200
+    before = (await store.get(path)).body
+    [main] = before["category_ids"]
+    ids = [type(main)(getattr(store, name).number) for name in kept]
+    assert (await store.put(path, before | {"category_ids": ids})).status == 200
+    after = (await store.get(path)).body
+    assert sorted(after["category_ids"]) == sorted(ids)
+    assert after["main_category"] == (main if main in ids else [*ids, type(main)(0)][0])

@@ -51,6 +51,19 @@ def _add_variation_features(record: Record) -> None:
         ]
 
 
+def _complete_update(changes: Record, record: Record) -> Record:
+    """Leave out an unchanged main category that the body's categories lack: it was taken from the product."""
+    if "category_ids" not in changes or str(changes.get("main_category")) != str(record["main_category"]):
+        return changes
+    ids = changes["category_ids"]
+    remaining = {str(each).strip() for each in (ids.split(",") if isinstance(ids, str) else types.as_list(ids))}
+    return {
+        name: value
+        for name, value in changes.items()
+        if name != "main_category" or str(record["main_category"]) in remaining
+    }
+
+
 _VARIATION_FEATURES = types.rendered_by(
     # PHP's empty map.
     lambda values: CSCART_FEATURES_OF_PRODUCT.render(values) or [],  # type: ignore[misc]  # it has a renderer
@@ -161,6 +174,7 @@ PRODUCTS = Resource(
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),
+    complete_update=_complete_update,
     message_terms={
         "vendor": "company_id",
         "tax": "tax_ids",
