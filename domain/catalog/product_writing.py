@@ -42,6 +42,7 @@ WITH inserted AS (
     FROM jsonb_to_recordset($4::text::jsonb)
         AS i (product uuid, public_id uuid, position integer, url text, alt text, width integer, height integer, media_id bigint)
     JOIN inserted ON inserted.public_id = i.product
+    ORDER BY inserted.id, i.position -- so are their numbers, by which programs sort them
 )
 SELECT id, public_id FROM inserted
 """

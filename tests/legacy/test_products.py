@@ -250,6 +250,15 @@ async def test_a_new_main_image_keeps_the_others(sample):
     assert after["image_pairs"] == before["image_pairs"]
 
 
+async def test_images_of_a_new_product_are_numbered_in_their_order(sample):
+    """JavaScript reads the members of an object with numbers as names in the order of the numbers."""
+    urls = [f"https://img.example.com/{name}.jpg" for name in "abcde"]
+    product = await create(sample, main_pair=image_pair(urls[0]), image_pairs=list(map(image_pair, urls[1:])))
+    record = (await sample.get(f"/api/products/{product}")).body
+    pairs = [record["main_pair"], *record["image_pairs"].values()]
+    assert [image_path(pair) for pair in sorted(pairs, key=lambda pair: int(pair["pair_id"]))] == urls
+
+
 async def test_new_additional_images_keep_the_main_image(sample):
     before = await read(sample, sample.mug)
     pairs = {
