@@ -19,7 +19,7 @@ from kernel.product_fields import SEO_FIELDS, slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchrow, fetchval
 from models.references import CATEGORY, VENDOR, find_public_ids
-from models.rows import update_row
+from models.rows import delete_rows, update_row
 from models.tables.catalog import Category
 
 CATEGORY_FIELDS: Mapping[str, InputField] = {
@@ -79,6 +79,7 @@ async def _emit(change: Change) -> None:
 
 async def _prepare_deletion(scope: Scope, category_id: int) -> None:
     await _check_empty(scope, category_id)
+    await delete_rows(scope, "feature_categories", category_id=category_id)
     public_ids = await find_public_ids(scope, CATEGORY, [category_id])
     await record_events.emit_deleted(scope, event_types.CATEGORY_DELETED, public_ids.values())
 

@@ -240,3 +240,17 @@ async def test_a_type_without_variants_deletes_them(sample):
     assert (await sample.put(f"/api/features/{number}", {"feature_type": "T"})).status == 200
     assert (await sample.put(f"/api/features/{number}", {"feature_type": "S"})).status == 200
     assert (await read(sample, number))["variants"] == {}
+
+
+async def test_a_deleted_category_leaves_its_features(sample):
+    kept, deleted = [
+        (await sample.post("/api/categories", {"category": name})).body["category_id"]
+        for name in ("Louças", "Talheres")
+    ]
+    body = {"description": "Lavável", "feature_type": "C", "categories_ids": [kept, deleted]}
+    path = f"/api/features/{(await sample.post('/api/features', body)).body['feature_id']}"
+    assert (await sample.delete(f"/api/categories/{deleted}")).status == 204
+    feature = (await sample.get(path)).body
+    assert (feature["categories_ids"], feature["categories_path"]) == ([kept], kept)
+    written = await sample.put(path, feature | {"categories_ids": [kept, str(sample.home)]})
+    assert written.status == 200, written.raw
