@@ -160,6 +160,7 @@ async def test_the_endpoint_names_stores(sample: SampleStore):
     assert line.endswith(" 7.0")
 
 
+@pytest.mark.usefixtures("database")
 async def test_the_dashboard_shows_what_the_endpoint_serves():
     served = (await store_exposition("text/plain"))[0].decode()
     dashboard = (DOCS / "grafana-dashboard.json").read_text(encoding="utf-8")
@@ -223,7 +224,7 @@ async def test_the_command_shows_the_stores_that_use_most(
 
 
 @pytest.fixture
-async def ask() -> AsyncIterator[Ask]:
+async def ask(database) -> AsyncIterator[Ask]:
     """Send a body to `/graphql` of the port; return the status and the answer."""
     async with (
         store_metrics_server(Settings(store_metrics_port=free_port())) as port,
