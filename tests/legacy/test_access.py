@@ -423,6 +423,22 @@ async def test_a_vendor_follows_the_status_transitions_and_gets_the_allowed_ones
     assert answer.body["allowed"] == ["C", "B"]
 
 
+async def test_vendors_learn_neither_the_authors_of_reviews_nor_who_changed_a_status(vendor_enabled_store):
+    sample = vendor_enabled_store
+    reviews, order = f"/api/products/{sample.mug}/discussions", f"/api/orders/{sample.order}"
+    assert (await sample.put(order, {"status": "C"})).status == 200
+    orders = {True: (order,), False: (order, f"/api/vendor_order/{sample.order}")}
+    for by, sees in ((sample.owner, True), (sample.vendor_user, False)):
+        shown = (await sample.get(reviews, by=by)).body["discussions"]
+        assert ["user_id" in review for review in shown] == [sees] * len(shown), by
+        filtered = (await sample.get(f"{reviews}?user_id=999999", by=by)).body
+        assert (len(filtered["discussions"]) < len(shown)) is sees, by
+        for path in orders[sees]:
+            history = (await sample.get(path, by=by)).body["status_history"]
+            assert history, path
+            assert ["user_id" in step for step in history] == [sees] * len(history), (by, path)
+
+
 async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
     sample = vendor_enabled_store
     await sample.put(f"/api/orders/{sample.order}", {"details": "secret"})

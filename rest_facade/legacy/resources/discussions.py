@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
+from kernel.scope import ActorKind
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
     SEARCH,
@@ -39,7 +40,7 @@ DISCUSSIONS = Resource(
         RecordField("type", types.optional(types.code(DISCUSSION_TYPES)), "type", "thread_type"),
         *same_names(types.TEXT, "name", "message"),
         RecordField("rating_value", _RATING, "rating", "stars"),
-        RecordField("user_id", _AUTHOR, "customer_id", "author_id", source="user_number"),
+        RecordField("user_id", _AUTHOR, "customer_id", "author_id", source="user_number", permission="sees_authors"),
         RecordField("ip_address", types.TEXT, "ip_address", "ip_address", permission="sees_addresses"),
         RecordField("status", types.code(_STATUS), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
@@ -56,5 +57,9 @@ DISCUSSIONS = Resource(
         timestamp="CREATED_AT", date="CREATED_AT", post_id="ID", name="NAME", rating_value="RATING", status="STATUS"
     ),
     default_sort=("timestamp", "desc"),
-    permissions={"sees_addresses": lambda scope: scope.actor.has_privilege("manage_products")},
+    permissions={
+        "sees_addresses": lambda scope: scope.actor.has_privilege("manage_products"),
+        # A vendor doesn't learn which customer wrote a review.
+        "sees_authors": lambda scope: scope.actor.kind is ActorKind.ADMIN,
+    },
 )

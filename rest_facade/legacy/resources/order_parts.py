@@ -364,7 +364,9 @@ _STEP = (
     RecordField("forced", types.FLAG),
     RecordField("reason", types.RAW),
     RecordField("actor", types.RAW, source="actor_kind"),
-    RecordField("user_id", types.rendered_by(lambda number: str(number or 0), schema=types.ID.schema)),
+    RecordField(
+        "user_id", types.rendered_by(lambda number: str(number or 0), schema=types.ID.schema), permission="is_staff"
+    ),
 )
 HISTORY_SOURCE = f"history {selection_of(_STEP)}"
 HISTORY = rows_type("OrderStatusChange", _STEP)
