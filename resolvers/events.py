@@ -10,6 +10,7 @@ from graphql import FieldNode, GraphQLError, GraphQLSchema, NameNode, OperationD
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry import Info
 
+from auth.access import Access
 from domain import event_feed
 from domain.event_feed import ACCESS, FeedEvent
 from domain.orders.own_updates import OwnOrders
@@ -24,7 +25,8 @@ from resolvers.engine.compiled_results import RESULT, ResultField
 from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
 from resolvers.engine.validation_rules import without_values
 from schema.declaration import declare
-from schema.fields import root_field
+from schema.fields import ACCESS as FIELD_ACCESS
+from schema.fields import root_field, strawberry_field
 from schema.pagination import check_page_bounds
 from schema.selection import collect_fields, selected_relations
 from schema.types.events import SUBJECTS, EventConnectionObject, EventObject
@@ -123,8 +125,9 @@ class EventSubscriptions:
 
 @dataclass(frozen=True, slots=True)
 class StreamArguments:
-    """What a subscription reads: events after a cursor, of these types, or those that a shopper follows."""
+    """What a subscription reads: events after a cursor, of these types, or those that a shopper follows; `access` is its field's rule."""
 
+    access: Access
     after: str | None = None
     types: Sequence[str] | None = None
     shoppers: ShoppersEvents | None = None
@@ -148,11 +151,14 @@ def subscribed_arguments(
         arguments = get_argument_values(root.fields[node.name.value], node, values)
     except GraphQLError as error:
         raise ValidationFailed(without_values(error.message)) from error
+    declared = strawberry_field(root.fields[node.name.value])
+    assert declared is not None
+    access = declared.metadata[FIELD_ACCESS]
     if node.name.value == PAYMENT_CHANGED:
-        return StreamArguments(shoppers=PaymentsOfOrder(arguments["order_id"], arguments.get("token")))
+        return StreamArguments(access, shoppers=PaymentsOfOrder(arguments["order_id"], arguments.get("token")))
     if node.name.value == ORDER_UPDATED:
-        return StreamArguments(shoppers=OwnOrders())
-    return StreamArguments(arguments.get("after"), arguments.get("types"))
+        return StreamArguments(access, shoppers=OwnOrders())
+    return StreamArguments(access, arguments.get("after"), arguments.get("types"))
 
 
 QUERIES = (EventQueries,)

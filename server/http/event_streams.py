@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
+from auth.access import Access
 from domain import event_feed
 from kernel.errors import DomainError, RateLimited
 from kernel.scope import Scope, active_scope
@@ -111,13 +112,15 @@ class EventStream:
         scope: Scope,
         renew: RenewScope,
         types: Sequence[str] | None,
-        shoppers: ShoppersEvents | None = None,
+        shoppers: ShoppersEvents | None,
+        access: Access,
     ) -> None:
         self._tails = tails
         self._tail = tail
         self._renew = renew
         self._types = types
         self._shoppers = shoppers
+        self._access = access
         self._position = 0
         self.scope = scope
 
@@ -159,14 +162,15 @@ class EventStream:
 
     async def _first_names(self) -> Sequence[str]:
         """Return the names of the events; raises the caller's errors."""
+        self._access.check(self.scope)
         if self._shoppers is None:
-            event_feed.ACCESS.check(self.scope)
             return event_feed.readable_events(self.scope, self._types)
         await self._shoppers.check(self.scope)
         return self._shoppers.events
 
     def _readable(self) -> set[str]:
         """Return the names of the events that the caller may read now; raises the caller's error when there are none."""
+        self._access.check(self.scope)
         if self._shoppers is not None:
             return set(self._shoppers.events)
         names = set(event_feed.readable_events(self.scope))
@@ -181,14 +185,15 @@ async def open_stream(
     after: str | None,
     types: Sequence[str] | None,
     shoppers: ShoppersEvents | None = None,
+    access: Access = event_feed.ACCESS,
 ) -> AsyncIterator[EventStream]:
-    """Open a stream after a cursor, by default after the newest event; raises the errors of limits, cursor, types and order."""
+    """Open a stream after a cursor, by default after the newest event; raises the errors of limits, access, cursor, types and order."""
     tails = app[EVENT_TAILS]
     async with AsyncExitStack() as stack:
         stack.enter_context(app[STREAM_LIMITS].count(scope))
         with active_scope(scope):
             tail = await stack.enter_async_context(tails.open(scope))
-            stream = EventStream(tails, tail, scope, renew, types, shoppers)
+            stream = EventStream(tails, tail, scope, renew, types, shoppers, access)
             await stream.begin(after)
         yield stream
 

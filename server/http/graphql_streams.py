@@ -116,7 +116,7 @@ async def subscribe(
     Raises the errors of `open_stream` before the first value, later that of a credential that has ended.
     """
     asked = subscribed_arguments(app[DOCUMENTS].schema, operation.prepared, operation.node, operation.variables)
-    async with open_stream(app, scope, renew, asked.after, asked.types, asked.shoppers) as stream:
+    async with open_stream(app, scope, renew, asked.after, asked.types, asked.shoppers, asked.access) as stream:
         yield None
         while not stream.is_stopping:
             batch = await stream.next()

@@ -9,14 +9,17 @@ import pytest
 
 from domain.payments.sandbox import actions
 from tests.events.test_subscriptions import sse
+from tests.graphql.test_carts import execute_query
 from tests.harness.http import Client
 from tests.harness.payments import add_sandbox_methods, enabled_sandbox
+from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient, open_storefront
 
 CHANGED = """subscription($order: ID!, $token: String) {
     payment_changed(order_id: $order, token: $token) { id status number order { id } }
 }"""
+SET_PRIVILEGES = "mutation($id: ID!) { user_set_privileges(id: $id, privileges: []) { id } }"
 WITHOUT_ORDER = CHANGED.replace(" order { id }", "")
 
 
@@ -70,6 +73,26 @@ async def test_without_the_token_there_is_no_stream(shop, key):
         async with sse(key, WITHOUT_ORDER, order=mine["id"], token=token) as stream:
             [refused] = await asyncio.wait_for(stream.take(1), 10)
         assert refused["errors"][0]["extensions"]["code"] == "NOT_FOUND", token
+
+
+async def test_who_may_pay_no_order_has_no_stream_of_one(shop, sample):
+    [mine, _] = await place_two(shop)
+    for user in (sample.staff, sample.vendor_user):
+        client = await sample.client(user)
+        for order, token in ((mine["id"], None), (mine["id"], mine["token"]), (UNKNOWN_ID, None)):
+            async with sse(client, WITHOUT_ORDER, order=order, token=token) as stream:
+                [refused] = await asyncio.wait_for(stream.take(1), 10)
+            assert refused["errors"][0]["extensions"]["code"] == "FORBIDDEN", (user, order, token)
+
+
+async def test_a_stream_ends_with_the_privilege(shop, sample):
+    [mine, _] = await place_two(shop)
+    payer = await sample.add_user("manage_orders", user_type="A")
+    async with sse(await sample.client(payer), WITHOUT_ORDER, order=mine["id"]) as stream:
+        await execute_query(sample, SET_PRIVILEGES, sample.owner, id=payer.id)
+        await pay(shop, mine)
+        [refused] = await asyncio.wait_for(stream.take(1), 10)
+    assert (refused.get("data"), refused["errors"][0]["extensions"]["code"]) == (None, "FORBIDDEN")
 
 
 async def test_each_caller_gets_a_result_of_its_own(shop, key, sample):
