@@ -20,9 +20,11 @@ pytestmark = needs_haproxy
 
 @asynccontextmanager
 async def responding(port: int) -> AsyncIterator[None]:
-    """Serve on a port: always ready; `/lost` ends the connection without an answer."""
+    """Serve on a port: always ready; `/wait` isn't answered, `/lost` ends the connection without an answer."""
 
     async def respond(request: web.Request) -> web.Response:
+        if request.path == "/wait":
+            await asyncio.Event().wait()
         if request.path == "/lost":
             assert request.transport is not None
             request.transport.abort()
@@ -30,7 +32,7 @@ async def responding(port: int) -> AsyncIterator[None]:
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", respond)
-    runner = web.AppRunner(application)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port).start()
     try:
@@ -56,6 +58,23 @@ async def test_errors_of_the_proxy_are_json_and_503_says_when_to_try_again(tmp_p
             async with client.post("/lost") as response:
                 assert response.status == 502
                 assert (await response.json())["status"] == 502
+
+
+async def test_requests_that_stay_open_do_not_keep_others_waiting(tmp_path: Path):
+    port = free_port()
+    async with (
+        responding(port),
+        running_haproxy(tmp_path, [port]) as haproxy,
+        aiohttp.ClientSession(haproxy.address, connector=aiohttp.TCPConnector(limit=0)) as client,
+    ):
+        await haproxy.wait_until_up(1)
+        waiting = [asyncio.create_task(client.get("/wait")) for _ in range(300)]
+        await asyncio.sleep(0.5)
+        async with client.get("/", timeout=aiohttp.ClientTimeout(3)) as response:
+            assert response.status == 200
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting)
 
 
 async def test_what_proxies_ask_is_not_for_others_however_it_is_written(tmp_path: Path):
