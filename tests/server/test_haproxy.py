@@ -74,7 +74,7 @@ async def test_requests_that_stay_open_do_not_keep_others_waiting(tmp_path: Path
             assert response.status == 200
         for task in waiting:
             task.cancel()
-        await asyncio.wait(waiting)
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def test_what_proxies_ask_is_not_for_others_however_it_is_written(tmp_path: Path):
