@@ -20,11 +20,12 @@ pytestmark = needs_haproxy
 
 @asynccontextmanager
 async def responding(port: int) -> AsyncIterator[None]:
-    """Serve on a port: always ready; `/wait` isn't answered, `/lost` ends the connection without an answer."""
+    """Serve on a port: always ready; `/wait` is answered at the end, `/lost` ends the connection without an answer."""
+    ending = asyncio.Event()
 
     async def respond(request: web.Request) -> web.Response:
         if request.path == "/wait":
-            await asyncio.Event().wait()
+            await ending.wait()
         if request.path == "/lost":
             assert request.transport is not None
             request.transport.abort()
@@ -32,12 +33,13 @@ async def responding(port: int) -> AsyncIterator[None]:
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", respond)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    runner = web.AppRunner(application)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port).start()
     try:
         yield
     finally:
+        ending.set()
         await runner.cleanup()
 
 
