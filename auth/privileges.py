@@ -140,6 +140,13 @@ def is_own_account(scope: Scope, user_id: int) -> bool:
     return scope.actor.is_user and scope.actor.user_id == user_id
 
 
+def check_may_change_owner(scope: Scope, user_id: int) -> None:
+    """Raise `InsufficientPrivileges` if the user is the owner and the caller isn't: addresses and points are guarded too."""
+    is_allowed = scope.actor.kind is ActorKind.SYSTEM or is_own_account(scope, user_id)
+    if user_id == scope.store.owner_id and not is_allowed:
+        raise InsufficientPrivileges()
+
+
 def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
     """Check that the caller may change a user's e-mail, password, keys, second factor, status, type or privileges.
 

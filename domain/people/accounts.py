@@ -128,16 +128,10 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
         if changes:
             await _apply_changes(scope, row, changes)
         if changed := await write_profile_addresses(scope, user_id, addresses):
-            await _check_may_change_owner(scope, user_id)
+            privileges.check_may_change_owner(scope, user_id)
             details = {"changed": [name for name, type_ in PROFILE_ADDRESSES.items() if type_ in changed]}
             await audit.record(scope, "user.updated", "user", row["public_id"], details)
     return UserRef(user_id, row["public_id"])
-
-
-async def _check_may_change_owner(scope: Scope, user_id: int) -> None:
-    account = await account_of(scope, user_id)
-    if account.is_owner:
-        privileges.check_may_manage_user(scope, account)
 
 
 async def set_privileges(scope: Scope, user: Reference | str, names: list[str]) -> UserRef:

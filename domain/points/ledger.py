@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from auth.privileges import check_may_change_owner
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER, InputField, integer, read_fields, short_text
 from kernel.ids import Reference
@@ -44,13 +45,15 @@ class Movement:
 async def adjust_points(scope: Scope, user: Reference | str, points: int, reason: str = "") -> int:
     """Add points to a user's account, or take them when negative, and return the user's id.
 
-    Raises NotFound, ValidationFailed for 0 points or an amount out of range, RuleViolation `points_unavailable` for more than the balance.
+    Raises NotFound, InsufficientPrivileges for the owner's, ValidationFailed for 0 points or an amount out of range, RuleViolation
+    `points_unavailable` for more than the balance.
     """
     values = read_fields(_ADJUSTMENT, {"points": points, "reason": reason}, creating=True)
     if not values["points"]:
         raise ValidationFailed("points is 0; expected another number", field="points", code="points_invalid")
     async with transaction(scope):
         user_id = await find(scope, USER, user)
+        check_may_change_owner(scope, user_id)
         balance = await lock_account(scope, user_id)
         if not 0 <= balance + points <= MAX_INTEGER:
             raise unavailable_error(balance)

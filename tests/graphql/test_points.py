@@ -62,6 +62,15 @@ async def test_customers_and_clerks_do_not_change_points(sample: SampleStore) ->
     assert await sample.value("select points from users where id = $1", sample.bia.number) == 0
 
 
+async def test_only_the_owner_changes_the_points_of_the_owner(sample: SampleStore) -> None:
+    deputy = await sample.add_user("manage_users", user_type="A")
+    for user, refused in ((deputy, True), (sample.owner, False)):
+        answer = await ask(sample, user, ADJUST, id=sample.owner.id, n=5)
+        codes = [error["extensions"]["code"] for error in answer.get("errors", ())]
+        assert codes == ["FORBIDDEN"] * refused, user
+    assert await sample.value("select points from users where id = $1", sample.owner.number) == 5
+
+
 async def test_points_of_another_store_are_not_found(sample: SampleStore, distant_sample: SampleStore) -> None:
     answer = await ask(sample, sample.owner, ADJUST, id=distant_sample.bia.id, n=5)
     assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
