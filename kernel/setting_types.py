@@ -111,6 +111,23 @@ def urls_of(*schemes: str) -> SettingType[tuple[str, ...]]:
     return SettingType("URLs", lambda text: tuple(parse(item) for item in _items(text)))
 
 
+def _redis_url(text: str) -> str:
+    url = url_of("redis", "rediss", "unix").parse(text)
+    parts = urlsplit(url)
+    # The client takes the database 0 in place of a name.
+    if parts.scheme != "unix" and not (parts.path.strip("/") or "0").isdecimal():
+        raise InvalidSetting("redis://host:6379/0 with the number of a database")
+    return url
+
+
+def _smtp_url(text: str) -> str:
+    url = url_of("smtp", "smtps").parse(text)
+    options = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    if any(name != "from" or "@" not in value for name, value in options):
+        raise InvalidSetting("smtp://user:password@host:587?from=shop@example.com, without other options")
+    return url
+
+
 def _http_url(text: str) -> str:
     url = url_of("http", "https").parse(text)
     parts = urlsplit(url)
@@ -254,6 +271,8 @@ SECRETS: SettingType[tuple[str, ...]] = SettingType("texts", _secrets)
 STORE_ID: SettingType[UUID] = SettingType("UUID", _store_id)
 DIRECTORY: SettingType[Path] = SettingType("directory", Path)
 HTTP_URL: SettingType[str] = SettingType("URL", _http_url)
+REDIS_URL: SettingType[str] = SettingType("URL", _redis_url)
+SMTP_URL: SettingType[str] = SettingType("URL", _smtp_url)
 STORAGE_URL: SettingType[str] = SettingType("URL", _storage_url)
 NETWORKS: SettingType[tuple[IPNetwork, ...]] = SettingType("networks", _networks)
 HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)

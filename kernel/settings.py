@@ -28,9 +28,11 @@ from kernel.setting_types import (
     MIN_SECRET_LENGTH,
     NETWORKS,
     ORIGINS,
+    REDIS_URL,
     RETENTION,
     SECRET,
     SECRETS,
+    SMTP_URL,
     STORAGE_URL,
     STORE_ID,
     ZIPCODE_URL,
@@ -150,7 +152,7 @@ class Settings:
     processes: int = _setting(1, integer_between(1, 256), "The number of server processes.", name="WEB_CONCURRENCY")
     redis_url: str | None = _setting(
         None,
-        url_of("redis", "rediss", "unix"),
+        REDIS_URL,
         "The Redis that shares rate limits between processes and machines; while it is down each process counts alone.",
         name="REDIS_URL",
         unset="limits are counted per process",
@@ -295,7 +297,7 @@ class Settings:
         unset="development on loopback: 1; else 0",
     )
     smtp_url: str | None = _setting(
-        None, url_of("smtp", "smtps"), "The mail server.", name="SMTP_URL", unset="mails stay queued", secret=True
+        None, SMTP_URL, "The mail server.", name="SMTP_URL", unset="mails stay queued", secret=True
     )
     retention: tuple[tuple[str, int], ...] = _setting(
         (),

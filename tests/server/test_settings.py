@@ -65,7 +65,7 @@ def test_no_setting_is_required_in_development():
         ("VITRINE_POOL_SIZE", "20", "pool_size", 20),
         ("VITRINE_CORS_ORIGINS", "https://a.example,http://b:81", "cors_origins", ("https://a.example", "http://b:81")),
         ("VITRINE_PRIVATE_ENDPOINTS", "0", "private_endpoints", False),
-        ("SMTP_URL", "smtps://u:p@h", "smtp_url", "smtps://u:p@h"),
+        ("SMTP_URL", "smtps://u:p@h?from=a@h", "smtp_url", "smtps://u:p@h?from=a@h"),
         ("VITRINE_DATA_DIR", "/var/lib/vitrine", "data_dir", Path("/var/lib/vitrine")),
     ],
 )  # fmt: skip
@@ -98,6 +98,7 @@ def test_a_setting_is_read(name, text, attribute, value):
         ("VITRINE_BASE_URL", "https://shop example"),
         ("WEB_CONCURRENCY", "0"),
         ("REDIS_URL", "http://h"),
+        ("REDIS_URL", "redis://h:6379/limits"),
         ("VITRINE_SHARED_HOSTS", "localhost:8000"),
         ("VITRINE_SHARED_HOSTS", ","),
         ("VITRINE_SHARED_HOSTS", "*"),
@@ -121,6 +122,8 @@ def test_a_setting_is_read(name, text, attribute, value):
         ("VITRINE_CORS_ORIGINS", "https://:8443"),
         ("VITRINE_PRIVATE_ENDPOINTS", "perhaps"),
         ("SMTP_URL", "mail.example"),
+        ("SMTP_URL", "smtp://h?from=shop"),
+        ("SMTP_URL", "smtp://h?sender=shop@example.com"),
     ],
 )
 def test_an_invalid_value_is_rejected_in_one_line_that_names_the_setting(name, text):
