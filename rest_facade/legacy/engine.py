@@ -6,7 +6,7 @@ operation and renders the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, NotFound, ValidationFailed
-from kernel.record_conversion import RecordConversion
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize, execute, with_conversions
@@ -49,6 +48,7 @@ from rest_facade.routing import SCOPE, Handler
 
 Operations: TypeAlias = Mapping[str, FacadeOperation]
 Rows: TypeAlias = tuple[list[Record], int]
+SentBackReader: TypeAlias = Callable[[web.Request, Scope, Mapping[str, Any]], Awaitable[Record | None]]
 """The rows of a page and the total count."""
 
 VIEW, MANAGE = "view", "manage"
@@ -283,7 +283,7 @@ def _write_handler(
 ) -> Handler:
     fields = (*resource.single_fields, *resource.input_fields)
     parser, rename = dialect_body_parser(fields), message_renamer(fields, resource.message_terms)
-    renderer = dialect_renderer(resource, single=True)
+    read_sent_back = None if show is None else sent_back_reader(resource, show)
     of_vendors = [field for field in fields if field.name not in resource.protected_from_vendors]
     parse_vendors, ignored, ignored_of_vendors = (
         body_parser(of_vendors),
@@ -308,8 +308,8 @@ def _write_handler(
                 name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
             )
             check_required(body, required, fields)
-        elif show is not None:
-            record = await record_sent_back(request, resource, scope, show, renderer(scope), body)
+        elif read_sent_back is not None:
+            record = await read_sent_back(request, scope, body)
             body = body if record is None else _changes(resource, scope, body, record)
         is_vendor = scope.actor.kind is ActorKind.VENDOR
         values = (parse_vendors if is_vendor else parser(scope))(body)
@@ -334,26 +334,24 @@ def _write_handler(
     return write
 
 
-async def record_sent_back(
-    request: web.Request,
-    resource: Resource,
-    scope: Scope,
-    show: FacadeOperation,
-    render: RecordConversion,
-    body: Mapping[str, Any],
-) -> Record | None:
-    """Return the record before the update if the body may be one that was read, or hold parts of one.
+def sent_back_reader(resource: Resource, show: FacadeOperation) -> SentBackReader:
+    """Build the reader of the record before an update whose body may be one that was read, or hold parts of one.
 
-    None for other bodies, and where there is no record, or none that the caller may read.
+    It returns None for other bodies, and where there is no record, or none that the caller may read.
     """
-    if resource.number_field.name not in body and not _holds_objects(body):
-        return None
-    variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
-    try:
-        row = (await execute(scope, show, variables))["record"]
-    except DomainError:
-        return None
-    return None if row is None else render(row)
+    number, renderer = resource.number_field.name, dialect_renderer(resource, single=True)
+
+    async def read(request: web.Request, scope: Scope, body: Mapping[str, Any]) -> Record | None:
+        if number not in body and not _holds_objects(body):
+            return None
+        variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
+        try:
+            row = (await execute(scope, show, variables))["record"]
+        except DomainError:
+            return None
+        return None if row is None else renderer(scope)(row)
+
+    return read
 
 
 def _holds_objects(body: Mapping[str, Any]) -> bool:

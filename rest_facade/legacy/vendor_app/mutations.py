@@ -11,8 +11,8 @@ from kernel.errors import ValidationFailed
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import execute_mutation, record_sent_back, render_ids
-from rest_facade.legacy.reshape import body_parser, dialect_renderer, message_renamer
+from rest_facade.legacy.engine import execute_mutation, render_ids, sent_back_reader
+from rest_facade.legacy.reshape import body_parser, message_renamer
 from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
@@ -58,12 +58,12 @@ def _parse_ids(value: Any) -> list[str]:
 def update_order(operation: FacadeOperation, show: FacadeOperation) -> Handler:
     """Build the handler that updates an order's status and records a shipment; what equals the record that `show` reads changes nothing."""
     parse, rename = body_parser(_ORDER), message_renamer(_ORDER, {})
-    renderer = dialect_renderer(ORDERS, single=True)
+    read_sent_back = sent_back_reader(ORDERS, show)
 
     async def handler(request: web.Request) -> web.Response:
         scope = authorize(request[SCOPE], operation)
         body = await read_legacy(request)
-        record = await record_sent_back(request, ORDERS, scope, show, renderer(scope), body)
+        record = await read_sent_back(request, scope, body)
         changes = body if record is None else changes_of(ORDERS, body, record)
         values = parse({name: value for name, value in changes.items() if value != ""})
         if record is not None and not values.keys() & _CHANGES:
