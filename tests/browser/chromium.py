@@ -81,6 +81,10 @@ class BrowserError(Exception):
     """A protocol error, or a condition that never became true in a page."""
 
 
+class NoAnswer(BrowserError):
+    """A protocol command that the browser hasn't answered in time."""
+
+
 def find_chromium() -> str | None:
     """Return the path of the installed Chromium, if any."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
@@ -241,7 +245,7 @@ class Browser:
             await self._socket.send_json(command)
             return await asyncio.wait_for(answer, ANSWER_SECONDS)
         except TimeoutError as error:
-            raise BrowserError(f"{method}: no answer within {ANSWER_SECONDS:g} s") from error
+            raise NoAnswer(f"{method}: no answer within {ANSWER_SECONDS:g} s") from error
         finally:
             del self._waiting[number]
 
@@ -287,10 +291,11 @@ class Browser:
         return context
 
     async def close_pages(self) -> None:
-        """Close all tabs and remove their storage."""
+        """Close all tabs and remove their storage; what the browser doesn't remove in time stays, and no other tab uses it."""
         self._pages.clear()
         while self._contexts:
-            await self.call("Target.disposeBrowserContext", {"browserContextId": self._contexts.pop()})
+            with contextlib.suppress(NoAnswer):
+                await self.call("Target.disposeBrowserContext", {"browserContextId": self._contexts.pop()})
 
     async def close(self) -> None:
         """Close the browser and stop listening."""

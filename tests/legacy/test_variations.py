@@ -205,7 +205,8 @@ async def test_an_update_in_another_language_leaves_the_texts(shirts: Shirts) ->
         assert (answer.status, answer.headers["X-Ignored-Fields"]) == (200, "product"), path
         after = await shirts.call("GET", path)
         assert (after["product"], after["weight"]) == (before["product"], "0.200"), path
-        answer = await shirts.sample.put(f"/api/{path}", before)
+        # The record as it is now but for one field: `updated_timestamp` of an older one is a value that isn't stored.
+        answer = await shirts.sample.put(f"/api/{path}", {**after, "weight": before["weight"]})
         assert (answer.status, "X-Ignored-Fields" in answer.headers) == (200, False), path
         assert (await shirts.call("GET", path))["weight"] == before["weight"]
 
