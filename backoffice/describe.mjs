@@ -48,7 +48,8 @@ function unwrap(type) {
 
 function described(name, field) {
   const { isRequired, isList, named } = unwrap(field.type);
-  const base = { name, help: field.description?.replaceAll(/\s+/g, " "), isRequired: isRequired || undefined, isList: isList || undefined };
+  const scale = /hundredths/.test(field.description) ? 100 : /thousandths/.test(field.description) ? 1000 : undefined;
+  const base = { name, help: field.description?.replaceAll(/\s+/g, " "), scale, isRequired: (isRequired && field.defaultValue === undefined) || undefined, isList: isList || undefined };
   if (isEnumType(named)) {
     enums[named.name] ??= named.getValues().map((value) => ({ id: value.name, name: (value.description ?? value.name).replace(/\.$/, "") }));
     return { ...base, kind: "enum", enum: named.name };

@@ -49,6 +49,20 @@ export function readMoney(text: string): number {
   return /\d/.test(whole + fraction) && Number.isSafeInteger(cents) && !THREE_DECIMALS[locale()].test(plain) ? cents : Number.NaN;
 }
 
+const GROUPS = { "pt-BR": /^-?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$/, en: /^-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/ } as const;
+
+// A number as a person types it, with thousands or without; NaN for anything else.
+export function readNumber(text: string): number {
+  const plain = text.trim();
+  const whole = GROUPS[locale()].test(plain) ? plain.replaceAll(locale() === "pt-BR" ? "." : ",", "") : plain;
+  return /^-?(\d+[.,]?\d*|[.,]\d+)$/.test(whole) ? Number(whole.replace(",", ".")) : Number.NaN;
+}
+
+// A number's text with the decimal sign of the language.
+export function decimal(text: string): string {
+  return locale() === "pt-BR" ? text.replace(".", ",") : text;
+}
+
 export function writeMoney(cents: number): string {
   return new Intl.NumberFormat(locale(), { minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(cents / 100);
 }

@@ -2,8 +2,8 @@
 // (and `\` is `\\`), objects are JSON; a spreadsheet of the user's language reads and writes the numbers.
 import type { Values } from "../data/values";
 import type { Choice, Field, Kind } from "../entities/types";
-import { readMoney } from "../format";
-import { locale, memberName } from "../texts";
+import { decimal, readMoney } from "../format";
+import { memberName } from "../texts";
 
 export class CellError extends Error {}
 
@@ -39,7 +39,6 @@ export function toCell(field: Field, value: unknown): string {
   return toText(String(value));
 }
 
-const decimal = (text: string) => (locale() === "pt-BR" ? text.replace(".", ",") : text);
 const escaped = (text: string) => text.replace(/[\\|]/g, "\\$&");
 const toText = (text: string) => (FORMULA.test(text) ? `'${text}` : text);
 

@@ -2,7 +2,7 @@
 import { useRecordContext, useTranslate } from "ra-core";
 import { lazy } from "react";
 import {
-  ArrayInput, AutocompleteArrayInput, AutocompleteInput, BooleanInput, NullableBooleanInput, NumberInput, PasswordInput, ReferenceArrayInput,
+  ArrayInput, AutocompleteArrayInput, AutocompleteInput, BooleanInput, NullableBooleanInput, PasswordInput, ReferenceArrayInput,
   ReferenceInput, SelectArrayInput, SelectInput, SimpleFormIterator, TextArrayInput, TextInput,
 } from "ra-ui-materialui";
 import { isRefused, mayRead } from "../data/permissions";
@@ -12,6 +12,7 @@ import { currencySign, fromLocal, LAST_DAY, readMoney, toLocal, writeMoney } fro
 import { entityName, fieldName, locale, memberName } from "../texts";
 import { JsonInput } from "./json-input";
 import { Members } from "./members";
+import { NumericInput } from "./number-input";
 import { OptionInputs } from "./option-inputs";
 import { PicturesInput } from "./pictures-input";
 import { PrivilegesInput } from "./privileges-input";
@@ -39,7 +40,7 @@ export function isLong(field: Field): boolean {
 }
 
 function useCommon({ field, source, isFilter }: Props) {
-  const help = locale() === "en" && !isFilter && field.help ? field.help : false;
+  const help = locale() === "en" && !isFilter && field.help && !field.scale ? field.help : false;
   return { source, label: fieldName(field.name), helperText: help as string | false, fullWidth: true };
 }
 
@@ -51,7 +52,7 @@ export function FieldInput(props: Props) {
       return <Flag {...props} />;
     case "integer":
     case "number":
-      return field.isList ? <JsonInput {...useCommon(props)} /> : isMoney(field) ? <Money {...props} /> : <NumberInput {...useCommon(props)} />;
+      return field.isList ? <JsonInput {...useCommon(props)} /> : isMoney(field) ? <Money {...props} /> : <NumericInput {...useCommon(props)} isDecimal={field.kind === "number"} {...(field.scale ? { scale: field.scale } : {})} />;
     case "time":
       return <Time {...props} />;
     case "enum":

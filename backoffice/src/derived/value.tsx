@@ -30,7 +30,7 @@ export function Value({ field, value, currency }: Props): ReactNode {
       return <YesNo value={Boolean(value)} />;
     case "integer":
     case "number":
-      return field.name.endsWith("_cents") ? money(Number(value), currency) : number(Number(value));
+      return field.name.endsWith("_cents") ? money(Number(value), currency) : number(Number(value) / (field.scale ?? 1));
     case "enum":
       return <Member name={field.enum ?? ""} id={String(value)} />;
     case "status":

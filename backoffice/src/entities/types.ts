@@ -8,6 +8,8 @@ export interface Field {
   isRequired?: boolean;
   isList?: boolean;
   isHtml?: boolean;
+  // How many of the schema's units are one of what a person reads and writes, such as a percent.
+  scale?: number;
   // The type of the schema that has it, for the rules of access.
   of?: string;
   enum?: string;

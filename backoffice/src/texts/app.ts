@@ -64,6 +64,7 @@ export const APP: Texts = {
   "form.general": ["Dados", "Data"],
   "form.json_invalid": ["JSON inválido: %{reason}", "Invalid JSON: %{reason}"],
   "form.add": ["Adicionar", "Add"],
+  "form.number_invalid": ["Número inválido", "Invalid number"],
   "form.money_invalid": ["Valor inválido; por exemplo 1.234,56", "Invalid amount; for example 1234.56"],
   "form.changed": ["Este registro foi alterado por outra pessoa enquanto você o editava.", "This record was changed by another user while you edited it."],
   "form.conflict": ["Alterado por outra pessoa", "Changed by another user"],

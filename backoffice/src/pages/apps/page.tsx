@@ -5,11 +5,11 @@ import Button from "@mui/material/Button";
 import Chip from "@mui/material/Chip";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslate } from "ra-core";
-import { NumberInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router-dom";
 import { mayDo } from "../../data/permissions";
 import { FormDialog } from "../../derived/form-dialog";
+import { NumericInput } from "../../derived/number-input";
 import { Value } from "../../derived/value";
 import { number, time } from "../../format";
 import { OfficeAppDocument, type OfficeAppQuery, OfficeAppUninstallDocument, OfficeAppUpdateDocument } from "../../generated";
@@ -74,7 +74,7 @@ function ChangeDialog({ app, onClose }: { app: App; onClose: () => void }) {
     >
       <Box>{translate("apps.change_help")}</Box>
       <ScopeInputs scopes={app.scopes} />
-      <NumberInput source="input.rate_limit" label="apps.rate_limit" helperText={false} fullWidth />
+      <NumericInput source="input.rate_limit" label="apps.rate_limit" helperText={false} fullWidth />
     </FormDialog>
   );
 }

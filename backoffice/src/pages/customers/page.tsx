@@ -4,13 +4,14 @@ import Button from "@mui/material/Button";
 import Link from "@mui/material/Link";
 import { useQuery } from "@tanstack/react-query";
 import { type RaRecord, useRecordContext, useTranslate } from "ra-core";
-import { NumberInput, TextInput } from "ra-ui-materialui";
+import { TextInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { Link as RouterLink, useParams } from "react-router-dom";
 import { mayDo, mayRead } from "../../data/permissions";
 import { Actions } from "../../derived/actions";
 import { EntityEdit } from "../../derived/edit";
 import { FormDialog } from "../../derived/form-dialog";
+import { NumericInput } from "../../derived/number-input";
 import { StatusName, Value } from "../../derived/value";
 import { useEntity } from "../../entities/load";
 import { money, number, time } from "../../format";
@@ -114,7 +115,7 @@ function AdjustDialog({ id, onClose }: { id: string; onClose: () => void }) {
       title={translate("customer.adjust")} values={{ added: null, reason: "" }} onClose={onClose}
       onSubmit={({ added, reason }, key) => change(() => execute(OfficePointsDocument, { user_id: id, points: Number(added), reason: String(reason ?? "") }, key))}
     >
-      <NumberInput source="input.added" label="customer.adjust_points" helperText={false} fullWidth isRequired validate={(value: unknown) => (Number.isInteger(value) && value !== 0 ? undefined : "customer.adjust_invalid")} />
+      <NumericInput source="input.added" label="customer.adjust_points" helperText={false} fullWidth isRequired validate={(value: unknown) => (typeof value === "number" && value !== 0 ? undefined : "customer.adjust_invalid")} />
       <TextInput source="input.reason" label="customer.reason" helperText={false} fullWidth />
     </FormDialog>
   );

@@ -4,12 +4,13 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Link from "@mui/material/Link";
 import { useTranslate } from "ra-core";
-import { AutocompleteInput, NumberInput, ReferenceInput } from "ra-ui-materialui";
+import { AutocompleteInput, ReferenceInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { useFieldArray } from "react-hook-form";
 import { mayDo } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
+import { NumericInput } from "../../derived/number-input";
 import { OptionInputs } from "../../derived/option-inputs";
 import { money, number } from "../../format";
 import { OfficeOrderDocument, OfficeOrderUpdateDocument } from "../../generated";
@@ -152,7 +153,7 @@ function LineInputs() {
         return (
           <Box key={id} role="group" aria-label={line?.name ?? translate("order.add_line")} sx={{ display: "grid", gap: 1, alignItems: "start", gridTemplateColumns: { xs: "1fr 1fr", sm: "minmax(0, 1fr) 7rem 9rem auto" }, borderBottom: "1px solid", borderColor: "divider", pb: 1 }}>
             <Box sx={{ gridColumn: { xs: "1 / -1", sm: "auto" }, minWidth: 0, alignSelf: "center" }}>{line ? <LineName line={line} /> : <><ProductInput source={`${source}.product_id`} /><OptionInputs source={`${source}.options`} /></>}</Box>
-            <NumberInput source={`${source}.quantity`} label="order.quantity" helperText={false} min={1} fullWidth />
+            <NumericInput source={`${source}.quantity`} label="order.quantity" helperText={false} fullWidth />
             {me.role === "admin" ? <MoneyInput source={`${source}.price`} label={translate("order.price")} /> : <span />}
             <Button sx={{ mt: 1 }} color="error" onClick={() => remove(index)} aria-label={`${translate("order.remove_line")} ${line?.name ?? ""}`}>{translate("order.remove_line")}</Button>
           </Box>

@@ -3,12 +3,13 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Link from "@mui/material/Link";
 import { useTranslate } from "ra-core";
-import { NumberInput, SelectInput, TextInput } from "ra-ui-materialui";
+import { SelectInput, TextInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { Link as RouterLink } from "react-router-dom";
 import { mayDo } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
+import { NumericInput } from "../../derived/number-input";
 import { StatusName } from "../../derived/value";
 import { time } from "../../format";
 import { OfficeShipmentCreateDocument, OfficeShipmentUpdateDocument } from "../../generated";
@@ -81,7 +82,7 @@ function NewShipment({ order, next, onClose }: Props & { onClose: () => void }) 
   return (
     <FormDialog title={translate("order.ship_title")} button={translate("order.ship")} values={values} onSubmit={submit} onClose={onClose}>
       {lines.map((line, index) => (
-        <NumberInput key={line.id} source={`input.lines.${index}.quantity`} label={translate("order.ship_of", { name: line.name, count: toShip(line) })} min={0} max={toShip(line)} helperText={line.sku || false} fullWidth />
+        <NumericInput key={line.id} source={`input.lines.${index}.quantity`} label={translate("order.ship_of", { name: line.name, count: toShip(line) })} helperText={line.sku || false} fullWidth />
       ))}
       <TextInput source="input.carrier" label="order.carrier" helperText={false} fullWidth />
       <TextInput source="input.tracking_number" label="order.tracking" helperText={false} fullWidth slotProps={{ htmlInput: { autoCapitalize: "characters", autoComplete: "off" } }} />

@@ -8,7 +8,7 @@ import TextField from "@mui/material/TextField";
 import { type RaRecord, useGetList, useGetMany, useRecordContext, useTranslate } from "ra-core";
 import { useState } from "react";
 import { useEntity } from "../../entities/load";
-import { readMoney, writeMoney } from "../../format";
+import { decimal, readMoney, readNumber, writeMoney } from "../../format";
 import type { Units } from "./terms";
 
 export interface Choice<Name extends string = string> {
@@ -43,10 +43,9 @@ export interface Scale {
   read: (text: string) => number;
 }
 
-const decimal = (text: string) => Number(text.trim().replace(",", "."));
 export const MONEY: Scale = { write: writeMoney, read: readMoney };
-export const PERCENT: Scale = { write: (value) => String(value / 1000).replace(".", ","), read: (text) => Math.round(decimal(text) * 1000) };
-const WHOLE: Scale = { write: String, read: decimal };
+export const PERCENT: Scale = { write: (value) => decimal(String(value / 1000)), read: (text) => Math.round(readNumber(text) * 1000) };
+const WHOLE: Scale = { write: String, read: readNumber };
 
 // What is typed stays until the field is left.
 export function NumberField({ label, value, scale = WHOLE, onChange }: NumberProps) {

@@ -5,11 +5,12 @@ import Button from "@mui/material/Button";
 import TextField from "@mui/material/TextField";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslate } from "ra-core";
-import { BooleanInput, NumberInput, PasswordInput, SelectInput, TextInput } from "ra-ui-materialui";
+import { BooleanInput, PasswordInput, SelectInput, TextInput } from "ra-ui-materialui";
 import { useState } from "react";
 import { mayDo } from "../../data/permissions";
 import type { Values } from "../../data/values";
 import { FormDialog } from "../../derived/form-dialog";
+import { NumericInput } from "../../derived/number-input";
 import { number } from "../../format";
 import { OfficeSettingsDocument, type OfficeSettingsQuery, OfficeSettingUpdateDocument } from "../../generated";
 import { execute } from "../../graphql/client";
@@ -121,7 +122,7 @@ function SettingInput({ setting }: { setting: Setting }) {
     case CHOICE:
       return <SelectInput {...common} choices={setting.variants.map(({ value, name }) => ({ id: value, name }))} translateChoice={false} fullWidth isRequired />;
     case NUMBER:
-      return <NumberInput {...common} fullWidth isRequired />;
+      return <NumericInput isDecimal {...common} fullWidth isRequired />;
     case SECRET:
       return <PasswordInput {...common} fullWidth slotProps={{ htmlInput: { autoComplete: "new-password" } }} />;
     default:
