@@ -1,4 +1,4 @@
-"""Numbers as a person of the page's language types them."""
+"""Numbers as a person of the page's language types them, and what a new record lacks."""
 
 from __future__ import annotations
 
@@ -46,3 +46,14 @@ async def test_what_is_no_whole_number_stays_and_is_refused_at_its_input(clerk: 
     await clerk.see("Número inválido")
     assert await clerk.page.evaluate(_SHOWN.format("priority")) == text
     assert await value(clerk.store, "select count(*) from taxes where priority > 1 and name = 'ICMS'") == 0
+
+
+@on_desktop
+async def test_what_a_new_record_lacks_is_said_at_its_input(clerk: Clerk) -> None:
+    await enter(clerk, "manage_content", "manage_warehouses")
+    await clerk.go("/redirect/create", "Criar redirecionamento")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for("document.querySelector('[name=\"input.path\"]').getAttribute('aria-invalid') === 'true'")
+    await clerk.go("/warehouse_area/create", "Criar área")
+    await clerk.press("Salvar")
+    await clerk.see("Depósito: Obrigatório")

@@ -2,12 +2,12 @@
 import type { DataProvider, GetListParams, RaRecord } from "ra-core";
 import { columnsOf, sortOf } from "../entities/columns";
 import { loadEntity } from "../entities/load";
-import type { Action, Entity, Write } from "../entities/types";
+import type { Action, Entity, Field, Write } from "../entities/types";
 import { send } from "../graphql/client";
 import { ServerError } from "../graphql/errors";
 import { errorText } from "../texts/errors";
 import { attempts } from "./attempts";
-import { changedValues, enteredValues, formSelection, formValues, selection, typedValues, type Values } from "./values";
+import { changedValues, enteredValues, formSelection, formValues, missingFields, selection, typedValues, type Values } from "./values";
 
 type Id = string | number;
 interface Page {
@@ -84,6 +84,12 @@ async function change<Data = RaRecord>(query: string, variables: Values, key?: s
   }
 }
 
+// The server refuses what lacks a required field without naming that.
+function refuseMissing(fields: readonly Field[], values: Values): void {
+  const missing = missingFields(fields, values).map((name) => [name, errorText("required", "required")] as const);
+  if (missing.length) throw atFields(new ServerError("VALIDATION_FAILED", errorText("VALIDATION_FAILED", "Required fields are empty."), 422, Object.fromEntries(missing)));
+}
+
 // react-admin shows the errors of `body.errors` at the inputs of these names: those of forms are below `input`.
 function atFields(error: unknown): unknown {
   if (!(error instanceof ServerError) || !Object.keys(error.fields).length) return error;
@@ -127,6 +133,7 @@ async function update(entity: Entity, id: Id, values: Values, previous: Values, 
   const extra = extraOf(entity.update, values);
   if (!Object.keys(input).length) return (await read(entity, id, detailSelection(entity))) ?? { id };
   for (const argument of entity.update?.extra ?? []) delete input[argument.name];
+  refuseMissing(entity.update?.fields ?? [], input);
   const guard = expected ? { parameter: ", $expected: DateTime", passed: ", expected_updated_at: $expected" } : { parameter: "", passed: "" };
   const query = `mutation Update($id: ${entity.idType}, $input: ${entity.update?.type ?? ""}!${extra.parameters}${guard.parameter}) {
     record: ${entity.name}_update(id: $id, input: $input${extra.passed}${guard.passed}) { ${detailSelection(entity)} } }`;
@@ -140,6 +147,7 @@ async function getMany(entity: Entity, ids: readonly Id[], selected = ""): Promi
 // Does an action with a record: the arguments that were entered, the others as the server decides.
 export async function act(action: Action, id: Id, entered: Values, key: string): Promise<void> {
   const values = enteredValues(typedValues(action.fields, entered), action.fields);
+  refuseMissing(action.fields, values);
   const given = action.fields.filter((field) => field.name in values);
   const parameters = [`$${action.target}: ${action.targetType}`, ...given.map((field) => `$${field.name}: ${field.type}`)];
   const passed = [action.target, ...given.map((field) => field.name)].map((name) => `${name}: $${name}`);
@@ -165,6 +173,7 @@ const methods = {
     const entity = await loadEntity(resource);
     const fields = entity.create?.fields ?? [];
     const input = enteredValues(typedValues(fields, (data.input ?? {}) as Values), fields);
+    refuseMissing([...fields, ...(entity.create?.extra ?? [])], input);
     const extra = extraOf(entity.create, input);
     for (const argument of entity.create?.extra ?? []) delete input[argument.name];
     const query = `mutation Create($input: ${entity.create?.type ?? ""}!${extra.parameters}) {

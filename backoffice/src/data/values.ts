@@ -70,6 +70,16 @@ export function enteredValues(values: Values, fields: readonly Field[] = []): Va
   return Object.fromEntries(all.filter(([, value]) => value !== undefined && value !== null && value !== ""));
 }
 
+// The paths of the fields that the schema requires and that were not entered.
+export function missingFields(fields: readonly Field[], values: Values, path = ""): string[] {
+  return fields.flatMap(({ name, isRequired, isList, members = [] }) => {
+    const value = values[name] ?? null;
+    if (value === null) return isRequired ? [path + name] : [];
+    const parts = [value].flat();
+    return parts.flatMap((part, index) => (isObject(part) ? missingFields(members, part, `${path}${name}${isList ? `[${index}]` : ""}.`) : []));
+  });
+}
+
 // What was typed, as the schema takes it: amounts in cents, JSON as a value.
 export function typedValues(fields: readonly Field[], values: Values): Values {
   const typed = (name: string, value: unknown) => {
