@@ -118,6 +118,18 @@ async def test_a_conflict_shows_records_by_their_names(clerk: Clerk) -> None:
 
 
 @on_desktop
+async def test_a_conflict_shows_long_texts_to_their_end(clerk: Clerk) -> None:
+    user = await add_user(clerk.store, *EDITORS)
+    category = await open_category(clerk, user.email)
+    write = "update categories set meta_description = $2 where public_id = $1"
+    await execute(clerk.store, write, category, f"{'muito ' * 40}até o fim")
+    await clerk.fill("input.name", "Minha")
+    await clerk.press("Salvar")
+    await clerk.page.wait_for("document.querySelector('[data-conflict]')?.innerText.includes('até o fim')")
+    await execute(clerk.store, write, category, "")
+
+
+@on_desktop
 async def test_who_sees_the_conflict_may_take_the_other_version_or_go_on_typing(clerk: Clerk) -> None:
     user = await add_user(clerk.store, *EDITORS)
     category = await open_category(clerk, user.email)

@@ -108,7 +108,7 @@ function Table({ entity, columns, isSelectable }: RowsProps) {
 
 function Cell({ field, record }: { field: Field; record: Values }) {
   const currency = typeof record.currency === "string" ? { currency: record.currency } : {};
-  return <Value field={field} value={record[field.name]} {...currency} />;
+  return <Value isShort field={field} value={record[field.name]} {...currency} />;
 }
 
 const isEmpty = (value: unknown) => value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length);
@@ -118,7 +118,7 @@ function Cards({ entity, columns, isSelectable }: RowsProps) {
   const picture = columns.find((field) => field.members?.some((member) => member.name === "url"));
   const [first, second, ...others] = columns.filter((field) => field !== picture);
   const show = (record: Values, fields: (Field | undefined)[]) =>
-    fields.map((field) => field && !isEmpty(record[field.name]) && <Value key={field.name} field={{ ...field, ...(field.kind === "record" ? { entity: "" } : {}) }} value={record[field.name]} />);
+    fields.map((field) => field && !isEmpty(record[field.name]) && <Value isShort key={field.name} field={{ ...field, ...(field.kind === "record" ? { entity: "" } : {}) }} value={record[field.name]} />);
   return (
     <SimpleList
       rowClick="edit"

@@ -89,7 +89,7 @@ function Rows({ other, records, columns }: { other: Entity; records: readonly Ra
         <TableBody>
           {records.map((record) => (
             <TableRow key={record.id}>
-              {columns.map((field) => <TableCell key={field.name}><Value field={field} value={(record as Values)[field.name]} /></TableCell>)}
+              {columns.map((field) => <TableCell key={field.name}><Value isShort field={field} value={(record as Values)[field.name]} /></TableCell>)}
               <TableCell align="right"><Button component={Link} size="small" to={`/${other.name}/${encodeURIComponent(record.id)}`}>{translate("ra.action.show")}</Button></TableCell>
             </TableRow>
           ))}

@@ -13,16 +13,24 @@ import { money, number, time } from "../format";
 import { fieldName, memberName } from "../texts";
 import { useStatuses } from "./statuses";
 
-interface Props {
-  field: Field;
-  value: unknown;
+interface Options {
   // The currency of the record, where it has one.
   currency?: string;
+  // In a list: its beginning.
+  isShort?: boolean;
 }
 
-export function Value({ field, value, currency }: Props): ReactNode {
+interface Props extends Options {
+  field: Field;
+  value: unknown;
+}
+
+const MOST_VALUES = 8;
+const MOST_CHARACTERS = 140;
+
+export function Value({ field, value, ...options }: Props): ReactNode {
   if (value === null || value === undefined || value === "") return null;
-  if (Array.isArray(value)) return <Several field={{ ...field, isList: false }} values={value} {...(currency ? { currency } : {})} />;
+  if (Array.isArray(value)) return <Several field={{ ...field, isList: false }} values={value} {...options} />;
   switch (field.kind) {
     case "time":
       return time(String(value));
@@ -30,7 +38,7 @@ export function Value({ field, value, currency }: Props): ReactNode {
       return <YesNo value={Boolean(value)} />;
     case "integer":
     case "number":
-      return field.name.endsWith("_cents") ? money(Number(value), currency) : number(Number(value) / (field.scale ?? 1));
+      return field.name.endsWith("_cents") ? money(Number(value), options.currency) : number(Number(value) / (field.scale ?? 1));
     case "enum":
       return <Member name={field.enum ?? ""} id={String(value)} />;
     case "status":
@@ -38,19 +46,19 @@ export function Value({ field, value, currency }: Props): ReactNode {
     case "record":
       return <Related field={field} record={value as Values} />;
     case "object":
-      return <Members field={field} record={value as Values} />;
+      return <Members field={field} record={value as Values} {...options} />;
     case "json":
       return <Json value={value} />;
     default:
-      return <Text field={field} text={String(value)} />;
+      return <Text field={field} text={String(value)} {...options} />;
   }
 }
 
-function Several({ field, values, currency }: { field: Field; values: unknown[]; currency?: string }) {
-  const shown = values.slice(0, 8);
+function Several({ field, values, ...options }: Options & { field: Field; values: unknown[] }) {
+  const shown = options.isShort ? values.slice(0, MOST_VALUES) : values;
   return (
     <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.75 }}>
-      {shown.map((value, index) => <Value key={index} field={field} value={value} {...(currency ? { currency } : {})} />).map((item, index) =>
+      {shown.map((value, index) => <Value key={index} field={field} value={value} {...options} />).map((item, index) =>
         field.kind === "object" ? <Box key={index}>{item}</Box> : <Chip key={index} size="small" variant="outlined" label={item} />,
       )}
       {values.length > shown.length && <span>+{values.length - shown.length}</span>}
@@ -90,12 +98,12 @@ function Related({ field, record }: { field: Field; record: Values }) {
 }
 
 // A picture, an amount or name, or all members with their names.
-function Members({ field, record }: { field: Field; record: Values }) {
+function Members({ field, record, ...options }: Options & { field: Field; record: Values }) {
   if (typeof record.url === "string" && field.members?.some((member) => member.name === "alt")) return <Picture url={record.url} alt={String(record.alt ?? "")} />;
   const first = field.members?.find((member) => ["name", "title"].includes(member.name));
   if (first) return <>{String(record[first.name] ?? "")}</>;
   const shown = (field.members ?? []).filter((member) => record[member.name] !== null && record[member.name] !== "" && !isRepeated(member, record));
-  return <Pairs pairs={shown.map((member) => [fieldName(member.name), <Value key={member.name} field={member} value={record[member.name]} />])} />;
+  return <Pairs pairs={shown.map((member) => [fieldName(member.name), <Value key={member.name} field={member} value={record[member.name]} {...options} />])} />;
 }
 
 export function Pairs({ pairs }: { pairs: readonly (readonly [name: string, value: ReactNode])[] }) {
@@ -134,9 +142,9 @@ function plainText(html: string): string {
   return (body.textContent ?? "").replace(/\s+/g, " ").trim();
 }
 
-function Text({ field, text }: { field: Field; text: string }) {
+function Text({ field, text, isShort }: Options & { field: Field; text: string }) {
   if (field.name === "color") return <Box component="span" sx={{ display: "inline-flex", gap: 1, alignItems: "center" }}><Box component="span" sx={{ width: 16, height: 16, borderRadius: "50%", bgcolor: text }} />{text}</Box>;
   if (field.name === "url" && /\/media\//.test(text)) return <Picture url={text} alt="" />;
   const shown = field.isHtml ? plainText(text) : text;
-  return <Box component="span" sx={{ overflowWrap: "anywhere" }}>{shown.length > 140 ? `${shown.slice(0, 140)}…` : shown}</Box>;
+  return <Box component="span" sx={{ overflowWrap: "anywhere" }}>{isShort && shown.length > MOST_CHARACTERS ? `${shown.slice(0, MOST_CHARACTERS)}…` : shown}</Box>;
 }
