@@ -200,7 +200,8 @@ async def test_a_greedy_store_next_to_ten_quiet_ones_is_refused_alone_and_answer
         order.append(client.store.id)
         return status
 
-    assert await read(clients[0]) == 200  # from now on the process knows its token, and counts its requests before any statement
+    # From now on the process knows the token, and counts the store's requests before any statement.
+    assert await read(clients[0]) == 200
     order.clear()
     gate = await asyncpg.connect(database_url)
     await gate.execute("select pg_advisory_lock(hashtext('gate'))")
