@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
+from uuid import UUID
 
 import asyncpg
 
@@ -205,7 +206,7 @@ async def _check_database(
                 yield await _check_pooler(location, settings.pooler_url)
             if has_passed:
                 async with connection_pools(direct, location):
-                    async for result in _check_contents(location):
+                    async for result in _check_contents(location, settings.default_store):
                         yield result
                     if settings.is_production:
                         yield await _check_sandbox(settings, location)
@@ -333,7 +334,7 @@ async def _check_isolation(connection: asyncpg.Connection) -> CheckResult:
 # --- Contents of the database ----------------------------------------------------------------------------------------------
 
 
-async def _check_contents(location: DatabaseLocation) -> AsyncIterator[CheckResult]:
+async def _check_contents(location: DatabaseLocation, default: UUID | None) -> AsyncIterator[CheckResult]:
     """Check what the serving role and the worker see."""
     role = await database.fetchval("select current_user::text")
     if role == APP_ROLE:
@@ -344,7 +345,7 @@ async def _check_contents(location: DatabaseLocation) -> AsyncIterator[CheckResu
             f"serves as {role}: the role {APP_ROLE} could not be created; FORCE ROW LEVEL SECURITY applies to the owner",
         )
     yield await _check_signing_keys()
-    yield await _check_stores()
+    yield await _check_stores(default)
     for result in await _check_gateways():
         yield result
     yield await _check_encrypted_values(location)
@@ -365,12 +366,14 @@ async def _check_signing_keys() -> CheckResult:
     return ok("signing keys", f"{key['kid']} signs")
 
 
-async def _check_stores() -> CheckResult:
+async def _check_stores(default: UUID | None) -> CheckResult:
     async with database.cross_store_connection() as platform:
-        rows = await platform.fetch("select name, owner_id from tenants order by id")
-    if not rows:
+        stores = {row["public_id"] for row in await platform.fetch("select public_id from tenants")}
+    if not stores:
         return warn("stores", "none: create one with vitrine tenant create, or the demo stores with vitrine demo")
-    return ok("stores", f"{len(rows)}")
+    if default is not None and default not in stores:
+        return warn("stores", f"VITRINE_DEFAULT_STORE is {default}, none of the {len(stores)}")
+    return ok("stores", f"{len(stores)}")
 
 
 async def _check_gateways() -> list[CheckResult]:

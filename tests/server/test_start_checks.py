@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -162,6 +163,13 @@ def test_doctor_names_the_url_that_cannot_be_reached(vitrine: Vitrine, setting: 
     assert f"fail  {check:<12}  {setting} can't be reached: " in result.out
     assert "DATABASE_URL can't be reached" not in result.out.replace("VITRINE_APP_DATABASE_URL", "")
     assert ("ok    role " in result.out) is others
+
+
+def test_doctor_names_a_default_store_that_does_not_exist(vitrine: Vitrine):
+    store, other = vitrine("tenant", "create", "Ateliê", "--json").json["tenant_id"], str(uuid4())
+    assert "ok    stores        1\n" in vitrine("doctor", VITRINE_DEFAULT_STORE=store).out
+    named = vitrine("doctor", VITRINE_DEFAULT_STORE=other).out
+    assert f"warn  stores        VITRINE_DEFAULT_STORE is {other}, none of the 1\n" in named
 
 
 async def test_doctor_fails_on_a_database_that_is_read_only(vitrine: Vitrine, superuser: asyncpg.Connection):
