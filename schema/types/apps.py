@@ -137,7 +137,7 @@ class TrustedDocumentsObject:
     """The trusted documents of a storefront key or an app after a change."""
 
     count: int = output_field("The number of documents.")
-    characters: int = output_field("The length of all documents together.")
+    characters: int = output_field("The length of all documents together, in characters.")
     trusted_documents_only: bool = output_field("Whether the key accepts nothing else.")
 
 

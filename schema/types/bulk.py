@@ -26,7 +26,7 @@ class BulkUploadObject:
     id: ID = output_field("The ID of the upload, for `bulk_mutation_create`.")
     url: str = output_field("Where to send the file, by PUT and once. It needs no credential.")
     expires_at: DateTime = output_field("When the link expires.")
-    max_bytes: BigInt = output_field("The maximum size of the file.")
+    max_bytes: BigInt = output_field("The maximum size of the file, in bytes.")
 
 
 @object_type("BulkFile")

@@ -209,7 +209,9 @@ class FeatureValueObject:
         "coalesce((SELECT v.name FROM feature_variants v WHERE v.tenant_id = t.tenant_id AND v.id = t.variant_id), t.value)",
         "The value as text.",
     )
-    value_int: BigInt | None = column(description="The value of a numeric or date feature.")
+    value_int: BigInt | None = column(
+        description="The whole part of a numeric value; of a date its beginning, in Unix seconds."
+    )
     feature: FeatureObject | None = relation(ToOne("feature_id"), "The feature.")
     variant: FeatureVariantObject | None = relation(
         ToOne("variant_id"), "The chosen variant, for features with predefined values."

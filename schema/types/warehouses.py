@@ -59,7 +59,7 @@ class WarehouseUsergroupObject:
     usergroup_number: BigInt = column("usergroup_id", "The legacy numeric ID of the group.", internal=True)
     usergroup_name: str = column(referenced("usergroups", "usergroup_id", "name"), "The name of the group.")
     priority: int = column(description="The priority; higher values come first.")
-    allocation_type: AllocationType = column(description="`P` preferred, `E` exclusive.")
+    allocation_type: AllocationType = column(description="`P` priority, `E` exclusive.")
     status: SwitchStatus = column(description="The status code.")
 
 

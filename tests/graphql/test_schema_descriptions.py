@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from graphql import GraphQLObjectType, GraphQLScalarType, is_specified_scalar_type
+from graphql import (
+    GraphQLArgument,
+    GraphQLObjectType,
+    GraphQLScalarType,
+    is_required_argument,
+    is_specified_scalar_type,
+)
 
 from resolvers import root
 
@@ -18,16 +25,20 @@ def _scalars() -> list[GraphQLScalarType]:
     return [type_ for type_ in own if not is_specified_scalar_type(type_) and type_.name != "ID"]
 
 
+def _arguments() -> Iterator[tuple[str, GraphQLArgument]]:
+    for type_ in TYPES.values():
+        if isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__"):
+            for name, field in type_.fields.items():
+                yield from ((f"{type_.name}.{name}({key})", argument) for key, argument in field.args.items())
+
+
 def test_every_argument_has_a_description() -> None:
-    missing = [
-        f"{type_.name}.{name}({key})"
-        for type_ in TYPES.values()
-        if isinstance(type_, GraphQLObjectType) and not type_.name.startswith("__")
-        for name, field in type_.fields.items()
-        for key, argument in field.args.items()
-        if not argument.description
-    ]
-    assert missing == []
+    assert [name for name, argument in _arguments() if not argument.description] == []
+
+
+def test_no_required_argument_is_described_with_a_default() -> None:
+    required = [(name, argument) for name, argument in _arguments() if is_required_argument(argument)]
+    assert [name for name, argument in required if "by default" in (argument.description or "")] == []
 
 
 def test_every_scalar_names_its_format() -> None:
