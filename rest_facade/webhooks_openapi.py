@@ -18,8 +18,8 @@ from rest_facade.openapi import (
 from rest_facade.webhooks import DELIVERY_LIST, DELIVERY_STATES, ENDPOINT_COLLECTION
 
 
-def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[RouteKey, RouteDocs]:
-    """Document the routes below a base path; operation names begin with the prefix."""
+def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str, *required: str) -> dict[RouteKey, RouteDocs]:
+    """Document the routes below a base path; operation names begin with the prefix, a new endpoint has the required members too."""
     single = f"{path}/{{id}}"
     deliveries = f"{single}/deliveries"
     names = tuple(ENDPOINT_COLLECTION.body)
@@ -38,7 +38,7 @@ def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[R
             "Create a webhook endpoint",
             OperationResult(f"{prefix}EventEndpointCreate"),
             status=201,
-            body=input_of(f"{prefix}EventEndpointCreate", "NewEventEndpoint", names, "url", "events"),
+            body=input_of(f"{prefix}EventEndpointCreate", "NewEventEndpoint", names, "url", "events", *required),
         ),
         ("GET", single): RouteDocs("Retrieve a webhook endpoint", OperationResult(f"{prefix}EventEndpoint")),
         ("PUT", single): update,

@@ -70,7 +70,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
         docs.update(collection_docs(collection, "Admin", PREFIX))
     docs.update(ledger_docs())
     docs.update(media_docs(PREFIX, "Admin"))
-    docs.update(webhook_endpoint_docs(f"{PREFIX}/event-endpoints", "Admin", "per_page"))
+    docs.update(webhook_endpoint_docs(f"{PREFIX}/event-endpoints", "Admin", "per_page", "installed_app_id"))
     docs.update(storefront_openapi.route_docs())
     docs.update(payments_openapi.route_docs())
     return {**docs, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY}

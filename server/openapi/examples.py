@@ -13,7 +13,8 @@ from kernel.json_schema import Schema
 _ID = "0198f0de-0000-7000-8000-00000000cafe"
 _VALUES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _BY_NAME, _BY_TAG = _VALUES["names"], _VALUES["tags"]
-_BY_TYPE: Mapping[str, Any] = {"string": "kq3N0m1aVb9pT2xY", "integer": 1, "boolean": True}
+PLACEHOLDER = "kq3N0m1aVb9pT2xY"
+_BY_TYPE: Mapping[str, Any] = {"string": PLACEHOLDER, "integer": 1, "boolean": True}
 
 
 @dataclass(frozen=True, slots=True)

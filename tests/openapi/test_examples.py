@@ -10,8 +10,9 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from server.openapi.documents import documents
+from server.openapi.examples import PLACEHOLDER
 from tests.harness.http import Client
-from tests.harness.oauth import issue_tokens, register_app
+from tests.harness.oauth import graphql_result, issue_tokens, register_app
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient
 
@@ -52,6 +53,30 @@ async def test_an_example_of_an_administrator_creates_a_record(path: str, sample
     assert answer.status == 201, answer
     shown = {name: value for name, value in answer.body.items() if name in body.keys() - {"images"}}
     assert shown == {name: body[name] for name in shown}
+
+
+async def test_an_example_of_an_administrator_creates_an_endpoint(sample: SampleStore) -> None:
+    owner = await sample.client(sample.owner)
+    app = await register_app(owner, scopes=["read_orders"])
+    await issue_tokens(owner, app, ["read_orders"])
+    installed = await graphql_result(owner, "{ installed_apps { id } }")
+    path = "/api/v1/admin/event-endpoints"
+    body = example("current", "POST", path)
+    assert "installed_app_id" in body
+    body["installed_app_id"] = installed[0]["id"]
+    answer = await sample.post(path, body, auth="bearer")
+    assert answer.status == 201, answer
+
+
+@pytest.mark.parametrize("name", ["current", "apps"])
+def test_only_secrets_and_files_have_an_example_of_random_letters(name: str) -> None:
+    random = {
+        member
+        for _, _, _, described in bodies(name)
+        for member, value in described["example"].items()
+        if value == PLACEHOLDER
+    }
+    assert random <= {"token", "refresh_token", "temp_token", "key", "file"}
 
 
 async def test_an_example_of_an_app_changes_a_product(sample: SampleStore) -> None:
