@@ -249,6 +249,7 @@ def main() -> int:
         if built_version() == version:
             print("assets: up to date")
             return 0
+        print("assets: building the browser files (the first time takes a minute) ...", flush=True)
         tools = machine_tools() or packaged_tools()
         for sources, folder, _ in PAGES:
             folder.mkdir(parents=True, exist_ok=True)
@@ -259,6 +260,8 @@ def main() -> int:
     except (BuildFailed, OSError) as error:
         print(f"assets: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     print(f"assets: built {BUILT / version} in {time.monotonic() - started:.1f} s")
     return 0
 

@@ -1,10 +1,12 @@
-"""What the browser bundles contain: no version of DOMPurify with known vulnerabilities."""
+"""The browser bundles: how they are built, and that they contain no version of DOMPurify with known vulnerabilities."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+
+import pytest
 
 from server.assets import build
 
@@ -35,3 +37,16 @@ def test_the_bundles_contain_no_vulnerable_dompurify() -> None:
         versions |= set(re.findall(r'\.version="(\d+\.\d+\.\d+)"[^"]{0,40}\.removed=\[\]', text))
     assert versions, "no bundle contains DOMPurify"
     assert {version for version in versions if _numbers(version) < REPAIRED} == set()
+
+
+def test_a_build_says_that_it_begins_and_ends_quietly_when_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> build.Tools:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "built_version", lambda: None)
+    monkeypatch.setattr(build, "machine_tools", interrupted)
+    monkeypatch.setattr(sys, "argv", ["build.py"])
+    assert build.main() == 130
+    assert "building the browser files" in capsys.readouterr().out
