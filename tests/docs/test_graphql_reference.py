@@ -1,4 +1,4 @@
-"""docs/reference/graphql.md names every root field."""
+"""docs/reference/graphql.md names every root field; the limits in shared.md are those of the code."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 from graphql import GraphQLObjectType, build_schema
+
+from resolvers.engine import limits
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/graphql.md").read_text(encoding="utf-8")
@@ -40,3 +42,19 @@ def test_the_page_names_every_mutation_besides_those_of_entities():
     assert {
         name for name in names_of(SCHEMA.mutation_type) - short if not BUILT.search(name) and not is_named(name)
     } == set()
+
+
+def test_the_limits_of_documents_are_those_of_the_code():
+    page = (ROOT / "docs/reference/shared.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page.partition("## GraphQL limits\n")[2], re.MULTILINE))
+    for name, values in {
+        "characters of a document": (limits.MAX_LENGTH, limits.MAX_ANONYMOUS_LENGTH),
+        "depth (fields, root and leaf included)": (limits.MAX_DEPTH,),
+        "depth below `__schema` and `__type`": (limits.MAX_INTROSPECTION_DEPTH,),
+        "aliases per document": (limits.MAX_ALIASES,),
+        "tokens per document": (limits.MAX_TOKENS, limits.MAX_ANONYMOUS_TOKENS),
+        "repeats of one response key in a selection set": (limits.MAX_REPEATS,),
+        "cost": (limits.MAX_COST,),
+        "fields with every fragment expanded": (limits.MAX_FIELDS,),
+    }.items():
+        assert [int(text.replace(",", "")) for text in re.findall(r"[\d,]*\d", table[name])] == [*values], name
