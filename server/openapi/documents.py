@@ -239,10 +239,9 @@ class _DocumentBuilder:
                 content[_FORM] = {"schema": self._schemas.extract(form)}
             if route_docs.upload is not None:
                 content[_MULTIPART] = {"schema": self._schemas.extract(route_docs.upload)}
-            if self._family.name != "legacy":  # whose members have examples of their own
-                examples = Examples(self._schemas.named, _tag(route.path))
-                for media in content.values():
-                    media["example"] = examples.of(media["schema"])
+            examples = Examples(self._schemas.named, _tag(route.path))
+            for media in content.values():
+                media["example"] = examples.of(media["schema"])
             operation["requestBody"] = {"required": bool(body.get("required")), "content": content}
         operation["responses"] = self._responses(route_docs, headers.references(_headers_of(route, route_docs)))
         operation["security"] = security_of(route.credential, self._operations.access_of(route_docs))

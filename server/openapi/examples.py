@@ -24,11 +24,15 @@ class Examples:
     schemas: Mapping[str, Schema]
     tag: str
 
+    @property
+    def _known(self) -> Mapping[str, Any]:
+        return {**_BY_NAME, **_BY_TAG.get(self.tag, {})}
+
     def of(self, schema: Schema, name: str = "") -> Any:
         """Return an example of a body, or of a member of this name."""
         if "$ref" in schema:
             schema = {**self.schemas[schema["$ref"].rpartition("/")[2]], **schema}
-        known = _BY_TAG.get(self.tag, {}).get(name, _BY_NAME.get(name))
+        known = self._known.get(name)
         for key in ("examples", "enum"):
             if key in schema:
                 return known if known in schema[key] else schema[key][0]
@@ -52,7 +56,9 @@ class Examples:
         members: Mapping[str, Schema] = schema.get("properties", {})
         of_others = schema.get("additionalProperties")
         if not members and isinstance(of_others, Mapping):
-            return {_ID: self.of(of_others)}
+            return {_ID: self.of(of_others, "variant_id")}
         required = schema.get("required", ())
-        shown = [name for name, member in members.items() if name in required or name in _BY_NAME or "items" in member]
+        shown = [
+            name for name, member in members.items() if name in required or name in self._known or "items" in member
+        ]
         return {name: self.of(members[name], name) for name in shown or members}
