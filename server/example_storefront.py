@@ -20,6 +20,7 @@ from aiohttp.typedefs import Handler
 from auth.store_resolution import CachedStoreResolver
 from auth.storefront_keys import derived_storefront_key
 from domain.content.redirects import SEGMENTS, find_target, opens
+from domain.payments.sandbox.gateway import PAGE as PAYMENT_PAGE
 from kernel.accepted_types import accepted_types
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store, active_scope
@@ -195,6 +196,8 @@ def _index_page(request: web.Request, settings: Settings) -> str:
     }
     if settings.is_private_development:
         links[mail_page.PATH] = "mails that were not sent"
+        if settings.has_sandbox:
+            links[PAYMENT_PAGE] = "payments of the sandbox"
     if not settings.is_production and settings.example_storefront is not False:
         port = f":{request.url.port}" if request.url.port else ""
         links = {f"http://{_DEMO_HOST}{port}/": "the demo store", **links}
