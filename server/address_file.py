@@ -19,11 +19,12 @@ class StartupError(OperatorError):
 
 @contextmanager
 def published_address(settings: Settings, url: str) -> Iterator[None]:
-    """Store the address in the data folder while the server runs; not in production."""
+    """Store the address in the data folder while the server runs, then that of one that runs on; not in production."""
     if settings.is_production:
         yield
         return
     path = settings.data_dir / _FILE
+    pid, other_url = _read(settings)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{os.getpid()} {url}\n", encoding="utf-8")
@@ -32,6 +33,8 @@ def published_address(settings: Settings, url: str) -> Iterator[None]:
     finally:
         if _read(settings)[0] == os.getpid():
             path.unlink(missing_ok=True)
+            if pid not in (0, os.getpid()) and _is_alive(pid):
+                path.write_text(f"{pid} {other_url}\n", encoding="utf-8")
 
 
 def public_url(settings: Settings) -> str:
