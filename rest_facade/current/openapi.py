@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rest_facade.collection_openapi import STATUS_BODY, collection_docs, input_of
+from rest_facade.collection_openapi import STATUS_BODY, collection_docs, input_of, list_query
 from rest_facade.collections import COLLECTIONS
 from rest_facade.current import browser_session, consent, payments_openapi, storefront_openapi
 from rest_facade.current.admin import PREFIX
+from rest_facade.current.credentials import INSTALLED_APPS, STOREFRONT_KEYS
 from rest_facade.current.gateway import LIST
 from rest_facade.current.ledger import ledger_docs
 from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
@@ -183,7 +184,9 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
         "Update an order's status", OperationResult("AdminOrderSetStatus"), body=STATUS_BODY
     ),
     ("GET", f"{PREFIX}/installed-apps"): RouteDocs(
-        "List installed apps", OperationResult("AdminInstalledApps"), query=_PAGINATION
+        "List installed apps",
+        OperationResult("AdminInstalledApps"),
+        query=list_query(INSTALLED_APPS.list_definition),
     ),
     ("GET", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs(
         "Retrieve an installed app", OperationResult("AdminInstalledApp")
@@ -200,7 +203,9 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
         "Uninstall an app", status=204, operation="AdminInstalledAppDelete"
     ),
     ("GET", f"{PREFIX}/storefront-keys"): RouteDocs(
-        "List storefront keys", OperationResult("AdminStorefrontKeys"), query=_PAGINATION
+        "List storefront keys",
+        OperationResult("AdminStorefrontKeys"),
+        query=list_query(STOREFRONT_KEYS.list_definition),
     ),
     ("POST", f"{PREFIX}/storefront-keys"): RouteDocs(
         "Create a storefront key; only this response contains it",
