@@ -101,10 +101,12 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
 
 
 async def execute_once(app: web.Application, scope: Scope, operation: Operation) -> bytes:
-    """Return the result of a query or mutation in JSON."""
+    """Return the result of a query or mutation in JSON; raises `OperationRefused` for one whose execution did not begin."""
     result = await app[EXECUTOR].execute(
         scope, operation.prepared, operation.node, operation.variables, cost=operation.cost
     )
+    if not graphql_view.has_started(result):
+        raise OperationRefused(*(format_error(error, scope) for error in result.errors or ()))
     return await _serialize(app, scope, result, operation.cost.cost)
 
 

@@ -298,7 +298,7 @@ async def _result_response(request: web.Request, scope: Scope, result: Execution
     body: dict[str, Any] = {}
     if result.errors:
         body["errors"] = [format_error(error, scope) for error in result.errors]
-    started = result.data is not None or not result.errors or any(error.path for error in result.errors)
+    started = has_started(result)
     if started:
         body["data"] = result.data
     body["extensions"] = {"cost": cost}
@@ -306,6 +306,11 @@ async def _result_response(request: web.Request, scope: Scope, result: Execution
     if waits := [seconds for error in result.errors or () if (seconds := retry_after_of(error_of(error))) is not None]:
         response.headers[hdrs.RETRY_AFTER] = str(max(waits))
     return response
+
+
+def has_started(result: ExecutionResult) -> bool:
+    """Return whether the execution of an operation began: without it there is no data, not even null (GraphQL specification, 7.1)."""
+    return result.data is not None or not result.errors or any(error.path for error in result.errors)
 
 
 def find_body_error(body: dict[str, Any]) -> str | None:

@@ -278,6 +278,23 @@ async def test_a_refused_operation_is_an_error_of_it_alone(app):
             )
 
 
+@pytest.mark.parametrize(
+    "query, variables",
+    [
+        ("query ($n: Int) { products(limit: $n) { id } }", {"n": "x"}),
+        ("mutation ($id: ID!) { product_delete(id: $id) { id } }", {}),
+    ],
+)
+async def test_a_query_or_mutation_with_a_wrong_variable_is_refused_as_a_subscription_is(app, query, variables):
+    errors = (await app.post("/graphql", {"query": query, "variables": variables})).body["errors"]
+    async with connect(app) as socket:
+        await socket.subscribe("1", query, **variables)
+        assert await socket.receive() == {"type": "error", "id": "1", "payload": errors}
+    async with sse(app, query, **variables) as stream:
+        assert (await stream.next())["data"] == {"errors": errors}
+        assert (await stream.next())["event"] == "complete"
+
+
 async def test_the_message_of_a_wrong_variable_is_that_of_a_query(app):
     query = "subscription($types: [String!]) { events(types: $types) { id } }"
     async with connect(app) as socket:
