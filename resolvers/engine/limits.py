@@ -34,6 +34,8 @@ MAX_TYPE_SELECTIONS = 50
 # Fields of a document with all fragment spreads expanded. 2,000 tokens contain fewer than 2,000 fields; only nested fragments reach this
 # limit, and code that traverses the expanded document (validation, `resolvers.engine.compile`) would take as many steps.
 MAX_FIELDS = 5000
+# The same with the fragments that contain them: without a field of their own, or in chains, these multiply as well.
+MAX_SELECTIONS = 2 * MAX_FIELDS
 # A document without a credential signs in or registers; a development server also takes the introspection query with all options, whose
 # 184 tokens are indented to 2,075 characters.
 MAX_ANONYMOUS_LENGTH = 3_000
@@ -54,12 +56,13 @@ def check_cost(fields: Counter[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SelectionSize:
-    """The size of a selection set: depth, aliases, fields, and the number of occurrences of each response key."""
+    """The size of a selection set: depth, aliases, fields, these with fragments, and the number of occurrences of each response key."""
 
     depth: int
     introspection_depth: int
     aliases: int
     fields: int
+    selections: int
     schemas: int
     types: int
     keys: Counter[str]
@@ -67,7 +70,7 @@ class _SelectionSize:
 
 # The maximum number of steps of `LimitChecker`: fields, and response keys merged from fragments. Only nested fragments come close.
 _MAX_STEPS = 4 * MAX_FIELDS
-_EMPTY = _SelectionSize(0, 0, 0, 0, 0, 0, Counter())
+_EMPTY = _SelectionSize(0, 0, 0, 0, 0, 0, 0, Counter())
 
 
 class LimitChecker:
@@ -82,11 +85,12 @@ class LimitChecker:
 
     def check(self) -> None:
         """Raise `TooComplex` for a document over a limit; set `cycle` when a fragment spreads itself."""
-        aliases = fields = 0
+        aliases = fields = selections = 0
         for _, operation in self.document.operations:
             size = self._measure(operation.selections, False)
             aliases += size.aliases
             fields += size.fields
+            selections += size.selections
             if size.depth > MAX_DEPTH:
                 raise TooComplex(f"the document is {size.depth} levels deep; at most {MAX_DEPTH} are allowed")
             if size.introspection_depth > MAX_INTROSPECTION_DEPTH:
@@ -101,12 +105,15 @@ class LimitChecker:
             raise TooComplex(f"the document has {aliases} aliases; at most {MAX_ALIASES} are allowed")
         if fields > MAX_FIELDS:
             raise TooComplex(f"the document asks for {fields} fields; at most {MAX_FIELDS} are allowed")
+        if selections > MAX_SELECTIONS:
+            raise TooComplex(f"the document has more than {MAX_SELECTIONS} fields and fragments in fragments")
         # Unused fragments are checked as well, for cycles and repeated keys, because validation would traverse them.
         for name in self.document.fragments:
             self._measure_fragment(ScannedSpread(name, 0), False)
 
     def _measure(self, selections: ScannedSelections, introspection: bool) -> _SelectionSize:
         depth = deep = aliases = fields = schemas = types = 0
+        count = len(selections)
         keys: Counter[str] = Counter()
         for node in selections:
             self.steps += 1
@@ -115,6 +122,7 @@ class LimitChecker:
                 inside = introspection or node.name in INTROSPECTION_FIELDS
                 below = self._measure(node.selections, inside) if node.selections is not None else _EMPTY
                 fields += 1 + below.fields
+                count += below.selections
                 aliases += (1 if node.is_alias else 0) + below.aliases
                 schemas += (1 if node.name == "__schema" else 0) + below.schemas
                 types += (1 if node.name == "__type" else 0) + below.types
@@ -129,6 +137,7 @@ class LimitChecker:
                 deep = max(deep, fragment.introspection_depth)
                 aliases += fragment.aliases
                 fields += fragment.fields
+                count += fragment.selections
                 schemas += fragment.schemas
                 types += fragment.types
                 self.steps += len(fragment.keys)
@@ -138,7 +147,7 @@ class LimitChecker:
         if keys and max(keys.values()) > MAX_REPEATS:
             key, times = keys.most_common(1)[0]
             raise TooComplex(f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed")
-        return _SelectionSize(depth, deep, aliases, fields, schemas, types, keys)
+        return _SelectionSize(depth, deep, aliases, fields, count, schemas, types, keys)
 
     def _measure_fragment(self, node: ScannedInlineFragment | ScannedSpread, introspection: bool) -> _SelectionSize:
         if isinstance(node, ScannedInlineFragment):

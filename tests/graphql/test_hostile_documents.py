@@ -48,6 +48,13 @@ OVER_A_LIMIT = {
     "100,000 tokens": "{products{" + "id " * 100_000 + "}}",
     "a million comments": "{products{id " + "#\n" * 1_000_000 + "}}",
     "a fragment spread bomb": "{...F0}" + _chain(18, "Query", "NEXT NEXT", "__typename"),
+    "a bomb of fragments without a field": "{products{...F0}}" + _chain(14, "Product", "NEXT NEXT", ""),
+    "a chain of fragments in each of many fields": "{"
+    + " ".join(f"a{i}:products{{...M}}" for i in range(90))
+    + "} fragment M on Product{"
+    + "...F0 " * 49
+    + "}"
+    + _chain(90, "Product", "NEXT", "id"),
     "a fragment field bomb": "{categories(limit:0){...F0}}"
     + _chain(9, "Category", "parent{NEXT NEXT} children{NEXT}", "id name slug position"),
     "a fragment bomb in introspection": "{__schema{types{...F0}}}"
