@@ -270,8 +270,11 @@ class DocumentCache:
 
 def size_variables(
     schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
-) -> dict[str, int]:
-    """Return the coerced variables that may be list sizes: validation allows only a plain `Int` as the value of a size argument."""
+) -> dict[str, int | None]:
+    """Return the coerced variables that may be list sizes: validation allows only a plain `Int` as the value of a size argument.
+
+    One that is null, which asks for the usual size whatever its default, differs from one that is left out.
+    """
     definitions = [node for node in operation.variable_definitions or () if _named_type(node) == "Int"]
     if not definitions:
         return {}
@@ -280,8 +283,8 @@ def size_variables(
     )
     # A variable that can't be coerced is an error, and nothing is executed.
     coerced = values.coerced if isinstance(values, VariableValues) else {}
-    sizes = {node.variable.name.value: coerced.get(node.variable.name.value) for node in definitions}
-    return {name: value for name, value in sizes.items() if value is not None}
+    names = [node.variable.name.value for node in definitions]
+    return {name: coerced[name] for name in names if name in coerced}
 
 
 # Per document; the texts of longer values are not kept.

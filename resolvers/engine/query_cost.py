@@ -166,10 +166,9 @@ class CostCalculator:
     def _value(self, argument: SizeArgument | None) -> int | None:
         if argument is None or argument.variable is None:
             return argument.number if argument is not None else None
-        value = self._variables.get(argument.variable)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        return self._operation.defaults.get(argument.variable)
+        name, default = argument.variable, self._operation.defaults.get(argument.variable)
+        value: int | None = self._variables.get(name, default)
+        return value
 
 
 def _record_type(target: _Composite) -> _Composite:

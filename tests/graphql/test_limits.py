@@ -156,6 +156,13 @@ def test_a_list_size_in_a_variable_counts_with_its_value_or_default() -> None:
     assert _cost(text, {"n": 9}) == 9
 
 
+def test_a_null_list_size_costs_what_the_executor_reads_for_it_whatever_its_default() -> None:
+    connection = "product_connection{} {{ edges {{ node {{ id }} }} }}".format
+    for sizes, same in (("(first: $n)", ""), ("(first: $n, last: 3)", "(last: 3)")):
+        expected = _cost(f"{{ {connection(same)} }}")
+        assert _cost(f"query ($n: Int = 0) {{ {connection(sizes)} }}", {"n": None}) == expected, sizes
+
+
 @pytest.mark.parametrize(
     "text",
     [
