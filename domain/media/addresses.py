@@ -184,6 +184,11 @@ def original_path(sha256: str, mime_type: str) -> str:
     return f"/media/{sha256}/{ORIGINAL}.{name if kind == 'image' and name.isalnum() else 'bin'}"
 
 
+def media_addresses() -> MediaAddresses:
+    """Return where files are served, which no row says."""
+    return _addresses
+
+
 def base_url() -> str:
     """Return the address of this server, without a trailing slash."""
     return _addresses.base_url

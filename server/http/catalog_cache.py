@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Hashable
 from dataclasses import dataclass, field
+from importlib import metadata
 from time import monotonic
 from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
+from domain.media.addresses import media_addresses
 from domain.store_settings import setting
 from kernel import metrics
 from kernel.cache import BoundedCache
@@ -35,6 +37,7 @@ _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID", hdrs.ACCEPT_ENCODING)
 _GRAPHQL_VARY = (*_VARY, hdrs.ACCEPT)  # /graphql has a media type of its own for clients that accept it
 Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
 """Of an answer: store, version of its catalogue, scopes of the key and whether it is a server's, and what the request asks for."""
+_VERSION = metadata.version("vitrine")
 _MAX_REQUESTS, _MAX_REQUEST_BYTES = 2_000, 4_000
 _REQUEST_SECONDS = 600.0
 """How long an entry lasts: a persisted document counts as used when it is looked up."""
@@ -72,6 +75,7 @@ class CatalogueCache:
         self._keys: dict[int, tuple[str, set[Key]]] = {}
         """Of the answers of each store, which are of one version."""
         self._stores: BoundedCache[int, tuple[Store, str]] = BoundedCache(_MAX_STORES)
+        self._program = f"{_VERSION} {media_addresses()}"
 
     async def respond(
         self,
@@ -115,7 +119,7 @@ class CatalogueCache:
         """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
         known = self._stores.find(scope.store.id)
         if known is None or known[0] is not scope.store:
-            known = (scope.store, repr(scope.store))
+            known = (scope.store, f"{self._program} {scope.store!r}")
             self._stores.keep(scope.store.id, known)
         parts = (known[1], version, *sorted(scope.actor.scopes), str(scope.actor.server_side), repr(identity))
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()

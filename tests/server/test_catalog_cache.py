@@ -20,6 +20,7 @@ import asyncpg
 import pytest
 from graphql import GraphQLObjectType, get_named_type, is_required_argument
 
+from domain.media import addresses
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Scope, active_scope
 from models.connection import catalog_versions, database
@@ -31,6 +32,7 @@ from resolvers.engine.prepare import prepare_document
 from rest_facade.responses import BytesResponse
 from schema.fields import entity_of
 from server.embedded_postgres import EmbeddedServer
+from server.http import catalog_cache
 from server.http.catalog_cache import CatalogueCache
 from tests.graphql.full_selections import full_selection
 from tests.harness.forms import form, operation
@@ -234,6 +236,31 @@ async def test_the_store_sets_how_long_caches_keep_an_answer(shop: StorefrontCli
     answer = await shop.get("products")
     assert answer.headers["Cache-Control"] == "public, max-age=60, stale-while-revalidate=60"
     assert answer.headers["ETag"] != before
+
+
+@pytest.mark.parametrize("change", ["upgrade", "address"])
+async def test_an_answer_of_another_program_or_with_other_addresses_of_files_is_not_current(
+    change: str, shop: StorefrontClient, monkeypatch: pytest.MonkeyPatch
+):
+    """The version of the catalogue stays, so that only the tag says that what the server answers is another text."""
+
+    async def tag() -> str:
+        cache, scope = CatalogueCache(100_000, CatalogueVersions()), shop.sample.as_storefront()
+        with active_scope(scope):
+            return (await cache.respond(_Request(), scope, "", one_byte)).headers["ETag"]  # type: ignore[arg-type]
+
+    async def one_byte() -> BytesResponse:
+        return BytesResponse(b"x")
+
+    before = await tag()
+    assert await tag() == before
+    if change == "upgrade":
+        monkeypatch.setattr(catalog_cache, "_VERSION", "0.0.1")
+    else:
+        monkeypatch.setattr(
+            addresses, "_addresses", addresses.MediaAddresses("http://localhost", "https://cdn.example")
+        )
+    assert await tag() != before
 
 
 # --- nothing older than documented -----------------------------------------------------------------------------------
