@@ -124,6 +124,7 @@ async def _restore_dump(
             await copy("pre-data", "data")
             await _send(psql, "\n".join(_comparisons(manifest)))
             await _send(psql, _changes_without_sizes(manifest))
+            await _send(psql, _later_catalogues(manifest))
             await copy("post-data")
             await _send(psql, f"{_structure_comparison(manifest)}\nCOMMIT;\n")
 
@@ -206,6 +207,17 @@ def _changes_without_sizes(manifest: Mapping[str, Any]) -> str:
     if not is_known or not manifest.get("media", {}).get("files"):
         return ""
     return AVIF_IS_DUE.format(table=f"{quoted(manifest['schema'])}.media_files") + ";\n"
+
+
+def _later_catalogues(manifest: Mapping[str, Any]) -> str:
+    """Return the statement that moves the version of each catalogue beyond those that were given out since the backup.
+
+    Else changes would lead to one of them again, and clients with an answer of it would take that for the present one.
+    """
+    if "catalogue_versions" not in manifest["tables"]:
+        return ""
+    table = f"{quoted(manifest['schema'])}.catalogue_versions"
+    return f"UPDATE {table} SET version = version + (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;\n"
 
 
 def _structure_comparison(manifest: Mapping[str, Any]) -> str:
