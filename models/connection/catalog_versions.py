@@ -91,6 +91,14 @@ class CatalogueVersions:
         return cached.version if cached is not None and monotonic() < cached.expires_at else None
 
 
+def is_ahead_of_request(version: str, scope: Scope) -> bool:
+    """Return whether something has begun or ended in a version, by the database's clock, that hasn't by the time of the request.
+
+    The request began before, or this machine's clock is behind: what it reads is of the version before.
+    """
+    return int(version.partition(".")[2]) > scope.now.timestamp() * 1_000_000
+
+
 _process_versions = CatalogueVersions()
 notices.observe(_process_versions.drop)
 

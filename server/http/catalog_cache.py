@@ -21,7 +21,7 @@ from domain.store_settings import setting
 from kernel import metrics
 from kernel.cache import BoundedCache
 from kernel.scope import ActorKind, Scope, Store
-from models.connection.catalog_versions import CatalogueVersions, process_versions
+from models.connection.catalog_versions import CatalogueVersions, is_ahead_of_request, process_versions
 from rest_facade.responses import BytesResponse, add_vary
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
@@ -100,7 +100,10 @@ class CatalogueCache:
             return _marked(_not_modified(), scope, tag)
         _USES.add("catalogue", "missed")
         response = await produce()
-        if response.status != 200 or hdrs.CACHE_CONTROL in response.headers or not isinstance(response, web.Response):
+        is_marked = hdrs.CACHE_CONTROL in response.headers
+        if response.status != 200 or is_marked or not isinstance(response, web.Response):
+            return response
+        if is_ahead_of_request(version, scope):
             return response
         if isinstance(response, BytesResponse) and isinstance(response.body, bytes):
             headers = dict(response.headers)

@@ -22,6 +22,7 @@ from graphql import GraphQLObjectType, get_named_type, is_required_argument
 
 from domain.media import addresses
 from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel import clock
 from kernel.scope import Scope, active_scope
 from models.connection import catalog_versions, database
 from models.connection.catalog_versions import TABLES, CatalogueVersions
@@ -337,6 +338,29 @@ async def test_a_promotion_begins_and_ends_in_answers_without_a_change(shop: Sto
     assert await is_lowered()
     await asyncio.sleep((ends - datetime.now(UTC)).total_seconds() + 0.1)
     assert not await is_lowered()
+
+
+async def test_a_machine_whose_clock_is_behind_keeps_no_answer_of_before_a_promotion(
+    shop: StorefrontClient, monkeypatch: pytest.MonkeyPatch
+):
+    """As does a request that arrived just before it began, and learned the version just after."""
+    sample = shop.sample
+    await sample.execute("UPDATE promotions SET status = 'D'")
+    with active_scope(sample.scope):
+        await PROMOTION_RECORDS.create(
+            sample.scope,
+            {"zone": "catalog", "name": "Agora", "bonuses": HALF, "from_at": datetime.now(UTC), "status": "A"},
+        )
+    query = f'{{ product(id: "{sample.mug.id}") {{ price_cents pricing {{ price_cents }} }} }}'
+    with monkeypatch.context() as behind:
+        behind.setattr(clock, "now", lambda: datetime.now(UTC) - timedelta(seconds=3))
+        early = await ask(shop, query)
+    late = await ask(shop, query)
+    prices = [answer.body["data"]["product"] for answer in (early, late)]
+    assert [price["pricing"]["price_cents"] < price["price_cents"] for price in prices] == [False, True]
+    assert "ETag" not in early.headers
+    assert early.headers["Cache-Control"] == "no-store"
+    assert "ETag" in late.headers
 
 
 async def test_a_product_becomes_available_in_answers_without_a_change(shop: StorefrontClient):
