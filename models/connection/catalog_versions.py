@@ -48,6 +48,9 @@ FROM (
 ) AS moment
 """
 
+UNUSED = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+"""SQL of what to raise versions by where an older state of a store, or a copy of it, begins: more than the changes that it lacks."""
+
 
 @dataclass(frozen=True, slots=True)
 class _CachedVersion:

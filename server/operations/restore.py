@@ -20,6 +20,7 @@ import asyncpg
 from auth.secrets import key_id
 from kernel.settings import Settings
 from models import migrate
+from models.connection.catalog_versions import UNUSED
 from models.quoting import literal, quoted
 from models.role_privileges import MANAGED_POLICIES
 from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest_sql
@@ -217,7 +218,7 @@ def _later_catalogues(manifest: Mapping[str, Any]) -> str:
     if "catalogue_versions" not in manifest["tables"]:
         return ""
     table = f"{quoted(manifest['schema'])}.catalogue_versions"
-    return f"UPDATE {table} SET version = version + (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;\n"
+    return f"UPDATE {table} SET version = version + {UNUSED};\n"
 
 
 def _structure_comparison(manifest: Mapping[str, Any]) -> str:

@@ -28,6 +28,7 @@ from domain.reencryption import ENCRYPTED_COLUMNS, reencrypt_relation
 from kernel.scope import Store
 from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
+from models.connection.catalog_versions import UNUSED
 from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
 from server.embedded_postgres.data_folder import sync_folder
 from server.operations.app_copies import NONE, write_apps
@@ -376,6 +377,10 @@ class _Import:
         # The file has no rendered sizes.
         await self._connection.execute(
             f"{AVIF_IS_DUE.format(table='media_files')} WHERE {OF_STORE} = $1", self._store_id
+        )
+        # The store may have the id here that it had there: no client's answer of a version there is one of a version here.
+        await self._connection.execute(
+            f"INSERT INTO catalogue_versions (tenant_id, slot, version) VALUES ($1, 0, {UNUSED})", self._store_id
         )
         await self._connection.execute("SELECT pg_notify($1, $2)", CHANNEL, str(self._store_id))
         return tables

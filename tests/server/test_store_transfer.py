@@ -109,6 +109,24 @@ async def test_a_store_is_moved_with_every_row_and_key(sample, other_sample, her
     assert there("doctor").code == 0
 
 
+async def test_no_version_of_the_catalogue_there_is_one_of_here(sample, here, there, tmp_path):
+    """The first store of each installation has the same id, so that a client's tag would be that of another answer."""
+    file = tmp_path / "loja.store"
+    here("tenant", "export", sample.host, str(file))
+    there("tenant", "import", str(file))
+
+    async def version(vitrine: Vitrine) -> int:
+        connection = await asyncpg.connect(vitrine.settings["DATABASE_URL"].replace("vitrine_owner@", "postgres@"))
+        try:
+            query = "select sum(v.version)::bigint from catalogue_versions v join tenants t on t.id = v.tenant_id"
+            return int(await connection.fetchval(f"{query} where t.public_id = $1", sample.store.public_id))
+        finally:
+            await connection.close()
+
+    changes_before_the_export = 10**9
+    assert await version(there) > await version(here) + changes_before_the_export
+
+
 async def replace_sessions_by_the_first(sample: SampleStore) -> None:
     """Let the store have one session, with the number that a sequence begins with."""
     await sample.execute("delete from sessions where tenant_id = $1", sample.store.id)
