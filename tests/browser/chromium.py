@@ -46,7 +46,7 @@ FLAGS: Final = (
     "--remote-debugging-port=0",
 )
 MODIFIERS: Final[Mapping[str, int]] = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
-KEYS: Final[Mapping[str, int]] = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "Delete": 46}
+KEYS: Final[Mapping[str, int]] = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "Delete": 46, "End": 35}
 _PICTURE: Final = base64.b64encode(
     b"<svg xmlns='http://www.w3.org/2000/svg' width='800' height='800'><rect width='800' height='800' fill='#d8c3a5'/>"
     b"<circle cx='400' cy='420' r='210' fill='#b5523b'/><rect x='330' y='150' width='140' height='120' fill='#8d3f2d'/></svg>"
@@ -181,11 +181,11 @@ class Page:
         await self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     async def fill(self, selector: str, text: str) -> None:
-        """Replace the text of the first matching input."""
-        await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
+        """Replace the text of the first matching input, once it takes the focus: one of a form that is being sent doesn't."""
         # An empty number has nothing to select.
-        await self.evaluate(
-            f"(input => {{ input.focus(); input.select() }})(document.querySelector({json.dumps(selector)}))"
+        await self.wait_for(
+            f"(input => {{ input?.focus(); input?.select(); return input && input === document.activeElement }})"
+            f"(document.querySelector({json.dumps(selector)}))"
         )
         await self.type(text)
 

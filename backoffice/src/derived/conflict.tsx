@@ -7,11 +7,12 @@ import DialogActions from "@mui/material/DialogActions";
 import DialogContent from "@mui/material/DialogContent";
 import DialogTitle from "@mui/material/DialogTitle";
 import { useTranslate } from "ra-core";
-import { useId } from "react";
+import { useId, useState } from "react";
 import { changedValues, type Values } from "../data/values";
 import type { Field } from "../entities/types";
 import { fieldName } from "../texts";
 import { Entered } from "./entered";
+import { Held } from "./held";
 
 interface Props {
   fields: readonly Field[];
@@ -19,25 +20,32 @@ interface Props {
   before: Values;
   mine: Values;
   theirs: Values;
-  onOverwrite: () => void;
-  onReload: () => void;
+  onOverwrite: () => Promise<void>;
+  onReload: () => Promise<void>;
   onClose: () => void;
 }
 
 export function Conflict({ onOverwrite, onReload, onClose, ...values }: Props) {
   const translate = useTranslate();
   const title = useId();
+  const [isRunning, setRunning] = useState(false);
+  const run = (work: () => Promise<void>) => {
+    setRunning(true);
+    void work();
+  };
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="sm" aria-labelledby={title}>
+    <Dialog open onClose={() => isRunning || onClose()} fullWidth maxWidth="sm" aria-labelledby={title}>
       <DialogTitle id={title}>{translate("form.conflict")}</DialogTitle>
       <DialogContent sx={{ display: "grid", gap: 2, gridTemplateColumns: "minmax(0, 1fr)" }}>
         <Alert severity="warning">{translate("form.changed")}</Alert>
         <BothValues {...values} />
       </DialogContent>
       <DialogActions sx={{ flexWrap: "wrap" }}>
-        <Button onClick={onClose}>{translate("ra.action.back")}</Button>
-        <Button onClick={onReload}>{translate("form.reload")}</Button>
-        <Button variant="contained" onClick={onOverwrite}>{translate("form.overwrite")}</Button>
+        <Held isHeld={isRunning}>
+          <Button onClick={onClose}>{translate("ra.action.back")}</Button>
+          <Button onClick={() => run(onReload)}>{translate("form.reload")}</Button>
+          <Button variant="contained" onClick={() => run(onOverwrite)}>{translate("form.overwrite")}</Button>
+        </Held>
       </DialogActions>
     </Dialog>
   );

@@ -1,7 +1,8 @@
 // One record of any entity: a form of what the user may change, and beside it what only the server writes.
 import Box from "@mui/material/Box";
 import Paper from "@mui/material/Paper";
-import { EditBase, type RaRecord, ShowBase, useDataProvider, useNotify, useRecordContext, useRefresh, useResourceContext } from "ra-core";
+import { useQueryClient } from "@tanstack/react-query";
+import { EditBase, type RaRecord, ShowBase, useDataProvider, useNotify, useRecordContext, useResourceContext } from "ra-core";
 import { type ReactNode, useState } from "react";
 import { useParams } from "react-router-dom";
 import { isRefused, mayAct } from "../data/permissions";
@@ -57,7 +58,7 @@ interface Saved {
 function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
   const notifyError = useNotifyError();
   const notify = useNotify();
-  const refresh = useRefresh();
+  const client = useQueryClient();
   const provider = useDataProvider();
   const [conflict, setConflict] = useState<(Saved & { current: FormRecord }) | null>(null);
 
@@ -68,18 +69,19 @@ function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
   const overwrite = async () => {
     if (!conflict) return;
     const { current: _, ...saved } = conflict;
-    setConflict(null);
     try {
       await provider.update(entity.name, { ...saved, meta: { overwrite: true } });
       notify("ra.notification.updated", { type: "success", messageArgs: { smart_count: 1 } });
-      refresh();
+      await reload();
     } catch (error) {
+      setConflict(null);
       notifyError(error);
     }
   };
-  const reload = () => {
+  // What is typed before the record is read would be replaced by it.
+  const reload = async () => {
+    await client.invalidateQueries();
     setConflict(null);
-    refresh();
   };
 
   return (
@@ -88,7 +90,7 @@ function Editable({ entity, ...parts }: { entity: Entity } & Parts) {
       {conflict && (
         <Conflict
           fields={entity.update?.fields ?? []} before={conflict.previousData.input} mine={typedValues(entity.update?.fields ?? [], conflict.data.input as Values)} theirs={conflict.current.input}
-          onOverwrite={() => void overwrite()} onReload={reload} onClose={() => setConflict(null)}
+          onOverwrite={overwrite} onReload={reload} onClose={() => setConflict(null)}
         />
       )}
     </EditBase>

@@ -13,6 +13,7 @@ import { changedValues, type Values } from "../data/values";
 import type { Field } from "../entities/types";
 import { ServerError } from "../graphql/errors";
 import { BothValues } from "./conflict";
+import { Held } from "./held";
 
 export interface Fresh {
   fields: readonly Field[];
@@ -84,7 +85,7 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
             </Alert>
           )}
           {refusal && <Alert severity="error">{refusal}</Alert>}
-          {children}
+          <Held isHeld={isRunning}>{children}</Held>
         </DialogContent>
         <DialogActions>
           <Button onClick={onClose}>{translate("ra.action.cancel")}</Button>

@@ -5,14 +5,16 @@ import AccordionDetails from "@mui/material/AccordionDetails";
 import AccordionSummary from "@mui/material/AccordionSummary";
 import Box from "@mui/material/Box";
 import { useQueryClient } from "@tanstack/react-query";
-import { Form, useNotify, useTranslate } from "ra-core";
+import { Form, useNotify, useRegisterMutationMiddleware, useSaveContext, useTranslate } from "ra-core";
 import { DeleteButton, SaveButton, Toolbar } from "ra-ui-materialui";
-import { useEffect, useState } from "react";
-import { useFormState } from "react-hook-form";
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { useFormContext, useFormState } from "react-hook-form";
 import { mayAct } from "../data/permissions";
 import { ORDER } from "../entities/order";
+import type { Values } from "../data/values";
 import type { Entity, Field, Kind, Write } from "../entities/types";
 import { wholeText } from "../graphql/errors";
+import { Held } from "./held";
 import { FieldInput, isLong } from "./input";
 import { isRecord, Unsaved } from "./unsaved";
 
@@ -30,10 +32,19 @@ const GRID = {
 export function EntityForm({ entity, write, isNew = false }: { entity: Entity; write: Write; isNew?: boolean }) {
   const fields = [...(isNew ? write.extra : []), ...write.fields.toSorted((one, other) => weight(one) - weight(other))];
   const groups = grouped(fields, ORDER[entity.name]?.groups ?? []);
+  const { save } = useSaveContext();
+  const submit = async (values: Values): Promise<unknown> => {
+    const errors: unknown = await save?.(values);
+    // What was saved is shown by a timer that was set before this one; until then the form is held.
+    await new Promise((resolve) => setTimeout(resolve));
+    return errors;
+  };
   return (
-    <Form sanitizeEmptyValues={false}>
+    <Form sanitizeEmptyValues={false} onSubmit={submit}>
       <UnsavedForm />
-      {groups.map(([name, members]) => (name ? <Group key={name} name={name} entity={entity} fields={members} /> : <Inputs key={name} entity={entity} fields={members} />))}
+      <Sent>
+        {groups.map(([name, members]) => (name ? <Group key={name} name={name} entity={entity} fields={members} /> : <Inputs key={name} entity={entity} fields={members} />))}
+      </Sent>
       <FormToolbar entity={entity} isNew={isNew} />
     </Form>
   );
@@ -42,12 +53,27 @@ export function EntityForm({ entity, write, isNew = false }: { entity: Entity; w
 // In the form of a record. What is being read again when the user begins to type would replace that.
 function UnsavedForm() {
   const client = useQueryClient();
-  const { dirtyFields, isSubmitting, isSubmitSuccessful } = useFormState();
-  const isUnsaved = Object.keys(dirtyFields).length > 0 && !isSubmitting && !isSubmitSuccessful;
+  const { subscribe } = useFormContext();
+  const { dirtyFields } = useFormState();
+  const [isSaved, setSaved] = useState(false);
+  useRegisterMutationMiddleware(
+    useCallback(async (resource: string, params: unknown, next: (resource: string, params: unknown) => Promise<unknown>) => {
+      const answer = await next(resource, params);
+      setSaved(true);
+      return answer;
+    }, []),
+  );
+  useEffect(() => subscribe({ formState: { values: true }, callback: () => setSaved(false) }), [subscribe]);
+  const isUnsaved = Object.keys(dirtyFields).length > 0 && !isSaved;
   useEffect(() => {
     if (isUnsaved) void client.cancelQueries({ predicate: isRecord });
   }, [client, isUnsaved]);
   return isUnsaved && <Unsaved isForm />;
+}
+
+function Sent({ children }: { children: ReactNode }) {
+  const { isSubmitting } = useFormState();
+  return <Held isHeld={isSubmitting}>{children}</Held>;
 }
 
 function grouped(fields: readonly Field[], groups: NonNullable<(typeof ORDER)[string]["groups"]>): [name: string, fields: Field[]][] {

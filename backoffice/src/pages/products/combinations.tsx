@@ -12,6 +12,7 @@ import { Link } from "react-router-dom";
 import { mayAct, mayDo } from "../../data/permissions";
 import { Asked } from "../../derived/asked";
 import { useNotifyError } from "../../derived/form";
+import { Held } from "../../derived/held";
 import { Unsaved, useReread } from "../../derived/unsaved";
 import { money, writeMoney } from "../../format";
 import { OfficeCombinationDeleteDocument, OfficeCombinationsDocument } from "../../generated";
@@ -63,9 +64,11 @@ export function Combinations({ product }: { product: Offer }) {
   return (
     <Section title={translate("product.combinations")} actions={create}>
       {!product.combinations.length && <Nothing text="product.no_combinations" />}
-      {product.combinations.map((combination) => (
-        <Row key={combination.id} combination={combination} currency={product.currency} edit={edits[combination.id] ?? {}} refusal={refusals[combination.id] ?? {}} onEdit={edit} />
-      ))}
+      <Held isHeld={isBusy}>
+        {product.combinations.map((combination) => (
+          <Row key={combination.id} combination={combination} currency={product.currency} edit={edits[combination.id] ?? {}} refusal={refusals[combination.id] ?? {}} onEdit={edit} />
+        ))}
+      </Held>
       {changed.length > 0 && (
         <Box sx={{ position: "sticky", bottom: 0, zIndex: 2, bgcolor: "background.paper", py: 1, display: "flex", gap: 1 }}>
           <Unsaved />

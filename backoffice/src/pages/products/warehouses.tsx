@@ -8,6 +8,7 @@ import { useNotify, useTranslate } from "ra-core";
 import { useState } from "react";
 import { mayDo } from "../../data/permissions";
 import { useNotifyError } from "../../derived/form";
+import { Held } from "../../derived/held";
 import { Unsaved, useReread } from "../../derived/unsaved";
 import { number } from "../../format";
 import { OfficeWarehousesDocument, OfficeWarehouseStockDocument, type OfficeWarehouseStockQuery, OfficeWarehouseStockSetDocument, type OfficeWarehousesQuery } from "../../generated";
@@ -83,9 +84,11 @@ function Table({ product, items, warehouses }: { product: string; items: readonl
   };
   return (
     <>
-      {items.map((item) => (
-        <Row key={item.id} item={item} warehouses={warehouses} edits={edits} onEdit={(cell, text) => setEdits({ ...edits, [cell]: text })} />
-      ))}
+      <Held isHeld={isBusy}>
+        {items.map((item) => (
+          <Row key={item.id} item={item} warehouses={warehouses} edits={edits} onEdit={(cell, text) => setEdits({ ...edits, [cell]: text })} />
+        ))}
+      </Held>
       {changed.length > 0 && (
         <Box sx={{ position: "sticky", bottom: 0, zIndex: 2, bgcolor: "background.paper", py: 1, display: "flex", gap: 1 }}>
           <Unsaved />
