@@ -7,7 +7,7 @@ from tests.harness.records import PASSWORD, add_user
 from tests.harness.scopes import value
 
 pytestmark = OFFICE_MARKS
-# The access token seems to have ended, and its renewal is answered by `renewed`.
+# The access token seems to have ended, its renewal is answered by `renewed`, and the user isn't idle.
 _RENEWAL = """
     (() => {
         const now = Date.now(), fetched = window.fetch;
@@ -15,6 +15,7 @@ _RENEWAL = """
         window.fetch = (path, request) =>
             String(path).endsWith('/browser-session') && window.renewed ? window.renewed() : fetched(path, request);
         window.renewed = () => Promise.reject(new TypeError('Failed to fetch'));
+        document.dispatchEvent(new Event('pointerdown'));
     })()
 """
 
