@@ -51,7 +51,7 @@ _PICTURE: Final = base64.b64encode(
     b"<svg xmlns='http://www.w3.org/2000/svg' width='800' height='800'><rect width='800' height='800' fill='#d8c3a5'/>"
     b"<circle cx='400' cy='420' r='210' fill='#b5523b'/><rect x='330' y='150' width='140' height='120' fill='#8d3f2d'/></svg>"
 ).decode()
-# The middle of an element that has not moved for a moment and would get the click; otherwise nothing.
+# The middle of an element that has not moved for a moment and would get the click; otherwise nothing, and why in `window.missed`.
 _POINT: Final = """
     (async find => {
         const middle = element => {
@@ -63,9 +63,12 @@ _POINT: Final = """
         const point = before && middle(before);
         await new Promise(resolve => setTimeout(resolve, 50));
         const after = find();
-        if (!point || after !== before || String(middle(after)) !== String(point)) return null;
+        const miss = why => { window.missed = why; return null; };
+        if (!point || after !== before) return miss(point ? 'replaced' : 'absent');
+        if (String(middle(after)) !== String(point)) return miss(`moved from ${point} to ${middle(after)}`);
         const hit = document.elementFromPoint(...point);
-        if (!after.contains(hit) && after.control !== hit) return null;
+        if (!after.contains(hit) && after.control !== hit)
+            return miss(`at ${point} is ${hit?.cloneNode().outerHTML ?? 'no element of the window'}`);
         window.pressed = false;
         after.addEventListener('mousedown', () => { window.pressed = true; }, {capture: true, once: true});
         return point;
@@ -150,7 +153,10 @@ class Page:
         """
         await self.wait_for(f"{element}?.getBoundingClientRect().width > 0")
         for _ in range(MOST_CLICKS):
-            x, y = await self.wait_for(_POINT % element)
+            try:
+                x, y = await self.wait_for(_POINT % element)
+            except BrowserError as error:
+                raise BrowserError(f"{error}; {await self.evaluate('window.missed')}") from error
             for event in ("mousePressed", "mouseReleased"):
                 await self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
             for _ in range(2):
@@ -181,11 +187,14 @@ class Page:
         await self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     async def fill(self, selector: str, text: str) -> None:
-        """Replace the text of the first matching input, once it takes the focus: one of a form that is being sent doesn't."""
+        """Replace the text of the first matching input, as `fill_in` does."""
+        await self.fill_in(f"document.querySelector({json.dumps(selector)})", text)
+
+    async def fill_in(self, element: str, text: str) -> None:
+        """Replace the text of an input, found by JavaScript, once it takes the focus: one of a form that is being sent doesn't."""
         # An empty number has nothing to select.
         await self.wait_for(
-            f"(input => {{ input?.focus(); input?.select(); return input && input === document.activeElement }})"
-            f"(document.querySelector({json.dumps(selector)}))"
+            f"(input => {{ input?.focus(); input?.select(); return input && input === document.activeElement }})({element})"
         )
         await self.type(text)
 

@@ -58,6 +58,17 @@ class Clerk:
     async def fill(self, name: str, text: str) -> None:
         await self.page.fill(f"[name='{name}']", text)
 
+    async def choose(self, control: str, option: str) -> None:
+        """Choose an option of a list whose control is found by JavaScript; what is typed into one is searched for."""
+        await self.page.wait_for(f"!!{control}")
+        if await self.page.evaluate(f"{control}.matches('input')"):
+            await self.page.fill_in(control, option)
+        else:
+            await self.page.click_on(control)
+        await self.press(option)
+        # A list that closes gives the focus back, which closes the next one if it is open by then.
+        await self.page.wait_for("document.querySelector('[role=listbox]') === null")
+
     async def submit(self, *, closes: bool = True) -> None:
         """Send the form of the open dialog, and wait until it is closed unless it is refused."""
         await self.page.evaluate("document.querySelector('[role=dialog] [type=submit]').click()")

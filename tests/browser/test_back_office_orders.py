@@ -46,19 +46,10 @@ async def of_order(clerk: Clerk, order: str, sql: str) -> Any:
 
 
 async def pick(clerk: Clerk, label: str, option: str) -> None:
-    """Choose an option of the last list with this label; what is typed is searched for."""
+    """Choose an option of the last list with this label."""
     field = f"""[...document.querySelectorAll('.MuiFormControl-root')]
         .findLast(each => each.innerText.trim().startsWith({json.dumps(label)}))"""
-    await clerk.page.wait_for(f"!!{field}")
-    await clerk.page.evaluate(f"{field}.querySelector('[role=combobox]').setAttribute('data-picked', '')")
-    if await clerk.page.evaluate("document.querySelector('[data-picked]').matches('input')"):
-        await clerk.page.fill("[data-picked]", option)
-    else:
-        await clerk.page.click("[data-picked]")
-    await clerk.page.evaluate("document.querySelector('[data-picked]').removeAttribute('data-picked')")
-    await clerk.press(option)
-    # A list that closes gives the focus back, which closes the next one if it is open by then.
-    await clerk.page.wait_for("document.querySelector('[role=listbox]') === null")
+    await clerk.choose(f"{field}?.querySelector('[role=combobox]')", option)
 
 
 async def new_shirt(clerk: Clerk, option_name: str = "Tamanho") -> tuple[str, dict[str, str]]:

@@ -27,21 +27,15 @@ async def choose(clerk: Clerk, group: str, label: str, option: str, *, last: boo
     lists = f"""[...document.querySelectorAll('[role=group][aria-label={json.dumps(group)}]')].at({-1 if last else 0})
         ?.querySelectorAll('[role=combobox]')"""
     place = f"[...({lists} ?? [])].find(each => each.closest('.MuiFormControl-root').innerText.startsWith({json.dumps(label)}))"
-    await clerk.page.wait_for(f"!!({place})")
-    await clerk.page.evaluate(f"({place}).setAttribute('data-chosen', '')")
-    await clerk.page.click("[data-chosen]")
-    await clerk.page.evaluate("document.querySelector('[data-chosen]')?.removeAttribute('data-chosen')")
-    await clerk.press(option)
+    await clerk.choose(place, option)
 
 
 async def enter(clerk: Clerk, group: str, label: str, text: str) -> None:
     """Replace the text of an input by its label, in the last group of this name."""
-    place = f"""[...[...document.querySelectorAll('[role=group][aria-label={json.dumps(group)}]')].at(-1).querySelectorAll('input')]
-        .find(each => each.labels?.[0]?.innerText === {json.dumps(label)})"""
-    await clerk.page.wait_for(f"!!({place})")
-    await clerk.page.evaluate(f"({place}).setAttribute('data-entered', '')")
-    await clerk.page.fill("[data-entered]", text)
-    await clerk.page.evaluate("document.querySelector('[data-entered]').removeAttribute('data-entered')")
+    inputs = f"[...document.querySelectorAll('[role=group][aria-label={json.dumps(group)}]')].at(-1)?.querySelectorAll('input')"
+    await clerk.page.fill_in(
+        f"[...({inputs} ?? [])].find(each => each.labels?.[0]?.innerText === {json.dumps(label)})", text
+    )
 
 
 async def stored(clerk: Clerk, column: str) -> Any:
@@ -84,17 +78,12 @@ async def test_a_promotion_is_made_of_rows_and_tried_on_a_cart(clerk: Clerk) -> 
         "select name from products p where status = 'A' and price_cents > 5000 and stock > 5"
         " and not exists (select 1 from combinations c where c.product_id = p.id) order by id limit 1",
     )
-    await clerk.page.evaluate(
-        "[...document.querySelectorAll('label')].find(each => each.innerText === 'Produto').control.setAttribute('data-product', '')"
-    )
-    await clerk.page.fill("[data-product]", name[:12])
+    labelled = "[...document.querySelectorAll('label')].find(each => each.innerText === '%s')?.control"
+    await clerk.page.fill_in(labelled % "Produto", name[:12])
     await clerk.press(name)
     await clerk.press("Calcular")
     await clerk.see("Esta promoção não vale para este pedido.")
-    await clerk.page.evaluate(
-        "[...document.querySelectorAll('label')].find(each => each.innerText === 'Unidades').control.setAttribute('data-units', '')"
-    )
-    await clerk.page.fill("[data-units]", "2")
+    await clerk.page.fill_in(labelled % "Unidades", "2")
     await clerk.press("Calcular")
     await clerk.see("Esta promoção vale para este pedido.")
     await clerk.check("promotion")
