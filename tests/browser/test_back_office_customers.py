@@ -178,6 +178,23 @@ async def test_a_guest_is_exported_and_erased_by_e_mail(clerk: Clerk) -> None:
 
 
 @on_desktop
+async def test_a_form_that_is_sent_twice_before_it_is_drawn_again_makes_one_record(clerk: Clerk) -> None:
+    customer = await open_customer(clerk)
+    await clerk.press("Adicionar endereço")
+    await clerk.page.fill("[role=dialog] [name='input.name']", "Depósito")
+    await clerk.fill("input.zipcode", "28990-000")
+    await clerk.fill("input.city", "Saquarema")
+    await clerk.page.evaluate(
+        "(button => { button.click(); button.click(); })(document.querySelector('[role=dialog] [type=submit]'))"
+    )
+    await clerk.page.wait_for("document.querySelector('[role=dialog]') === null")
+    await clerk.page.wait_for("document.querySelectorAll('article[aria-label=Depósito]').length > 0")
+    await clerk.go(f"/user/{customer['id']}", "Usuário")
+    await clerk.page.wait_for("document.querySelectorAll('article[aria-label=Depósito]').length === 1")
+    assert await value(clerk.store, "select count(*) from user_addresses where name = 'Depósito'") == 1
+
+
+@on_desktop
 async def test_who_may_only_read_users_is_offered_neither_points_nor_erasure(clerk: Clerk) -> None:
     await open_customer(clerk, "view_users")
     await clerk.see("Endereços")

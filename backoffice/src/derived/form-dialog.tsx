@@ -6,7 +6,7 @@ import DialogActions from "@mui/material/DialogActions";
 import DialogContent from "@mui/material/DialogContent";
 import DialogTitle from "@mui/material/DialogTitle";
 import { Form, useTranslate } from "ra-core";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId, useRef, useState } from "react";
 import { attempts } from "../data/attempts";
 import { nestedErrors } from "../data/provider";
 import { changedValues, type Values } from "../data/values";
@@ -42,6 +42,8 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
   const titleId = useId();
   const [refusal, setRefusal] = useState("");
   const [isRunning, setRunning] = useState(false);
+  // The button is drawn as disabled only after the form has checked its inputs: a second press before that sends nothing.
+  const isSent = useRef(false);
   const [attempt] = useState(attempts);
   const [record] = useState({ id: "form", input: values });
   const show = fresh?.show ?? ((shown: Values) => shown);
@@ -59,6 +61,8 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
   };
 
   const submit = async ({ input = {} }: { input?: Values }) => {
+    if (isSent.current) return undefined;
+    isSent.current = true;
     setRunning(true);
     try {
       if (!(await isUnchanged(input))) return undefined;
@@ -69,6 +73,7 @@ export function FormDialog({ title, button = title, values, maxWidth = "sm", fre
       setRefusal(error instanceof Error ? error.message : String(error));
       return error instanceof ServerError ? { input: nestedErrors(error.fields) } : undefined;
     } finally {
+      isSent.current = false;
       setRunning(false);
     }
   };
