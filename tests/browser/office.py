@@ -63,6 +63,11 @@ class Clerk:
         await self.page.wait_for(f"!!{control}")
         if await self.page.evaluate(f"{control}.matches('input')"):
             await self.page.fill_in(control, option)
+            # An option that is drawn again between the press of the button and its release isn't clicked.
+            await self.page.wait_for(
+                f"(shown => shown.length && shown.every(each => each.innerText.includes({json.dumps(option)})))"
+                "([...document.querySelectorAll('[role=option]')])"
+            )
         else:
             await self.page.click_on(control)
         await self.press(option)

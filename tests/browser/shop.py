@@ -88,7 +88,7 @@ class Shopper:
         await self.page.click_on(control)
 
     async def fill(self, **values: str) -> None:
-        """Fill inputs by name."""
+        """Fill inputs by name, the first visible one of each."""
         for name, text in values.items():
             if name == "state":
                 await self.page.evaluate(
@@ -96,7 +96,8 @@ class Shopper:
                     " select.dispatchEvent(new Event('change', {bubbles: true})) })(document.querySelector('[name=state]'))"
                 )
             else:
-                await self.page.fill(f"main [name={name}]", text)
+                inputs = f"[...document.querySelectorAll('main [name={name}]')]"
+                await self.page.fill_in(f"{inputs}.find(each => each.checkVisibility())", text)
 
     async def go(self, path: str) -> None:
         await self.page.call("Page.navigate", url=f"{self.address}{path}")
