@@ -87,6 +87,15 @@ async def test_a_change_whose_answer_was_lost_is_made_once(clerk: Clerk) -> None
     await clerk.fill("input.added", "15")
     await clerk.submit()
     await clerk.see("Pontos: 30")
+    await clerk.press("Adicionar endereço")
+    await clerk.page.fill("[role=dialog] [name='input.name']", "Galpão")
+    await clerk.fill("input.zipcode", "28990-000")
+    await clerk.fill("input.city", "Saquarema")
+    await clerk.page.evaluate(_LOSE_AN_ANSWER)
+    await clerk.submit(closes=False)
+    await clerk.see("O servidor não respondeu.")
+    await clerk.submit()
+    assert await value(clerk.store, "select count(*) from user_addresses where name = 'Galpão'") == 1
 
 
 @on_desktop

@@ -39,8 +39,8 @@ function NewEndpoint({ app, onClose }: { app: string; onClose: () => void }) {
   return (
     <FormDialog
       title={translate("apps.add_endpoint")} button={translate("ra.action.save")} values={{ url: "", events: "" }} onClose={onClose}
-      onSubmit={({ url, events }) =>
-        change(() => execute(OfficeEndpointCreateDocument, { input: { installed_app_id: app, url: String(url ?? ""), events: String(events ?? "").split(/[\s,;]+/).filter(Boolean) } }))
+      onSubmit={({ url, events }, key) =>
+        change(() => execute(OfficeEndpointCreateDocument, { input: { installed_app_id: app, url: String(url ?? ""), events: String(events ?? "").split(/[\s,;]+/).filter(Boolean) } }, key))
       }
     >
       <TextInput source="input.url" type="url" label="apps.url" helperText={false} fullWidth isRequired />

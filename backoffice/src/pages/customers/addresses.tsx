@@ -71,9 +71,9 @@ function AddressDialog({ user, address, onClose }: { user: string; address: Addr
   const change = useChange("user");
   const [values] = useState(() => valuesOf(address));
   const read = async () => valuesOf((await execute(OfficeCustomerDocument, { id: user, orders: false })).user?.addresses?.find(({ id }) => id === address?.id) ?? address);
-  const submit = (input: Values) =>
+  const submit = (input: Values, key: string) =>
     change(() =>
-      address ? execute(OfficeAddressUpdateDocument, { id: address.id, input: changedValues(input, values) }) : execute(OfficeAddressCreateDocument, { user_id: user, input: enteredValues(input) }),
+      address ? execute(OfficeAddressUpdateDocument, { id: address.id, input: changedValues(input, values) }) : execute(OfficeAddressCreateDocument, { user_id: user, input: enteredValues(input) }, key),
     );
   const title = translate(address ? "customer.edit_address" : "customer.add_address");
   const fresh = address ? { fresh: { fields: FIELDS.map((name) => ({ name, kind: "text" as const })), read } } : {};

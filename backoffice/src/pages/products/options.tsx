@@ -51,9 +51,9 @@ function OptionRow({ option: { id, name, variants } }: { option: Offer["options"
 function NewOption({ product, onClose }: { product: string; onClose: () => void }) {
   const translate = useTranslate();
   const reread = useReread();
-  const submit = async ({ name, variants }: Values) => {
+  const submit = async ({ name, variants }: Values, key: string) => {
     const values = [...new Set(String(variants ?? "").split(",").map((each) => each.trim()).filter(Boolean))];
-    await execute(OfficeOptionCreateDocument, { input: { product_id: product, name: String(name ?? ""), variants: values.map((each) => ({ name: each })) } });
+    await execute(OfficeOptionCreateDocument, { input: { product_id: product, name: String(name ?? ""), variants: values.map((each) => ({ name: each })) } }, key);
     reread();
   };
   const required = (value: unknown) => (value ? undefined : "ra.validation.required");
